@@ -1,0 +1,1 @@
+"""What a person or a program reads: terminal screen, JSON, pictures. Only this folder and `cli` print."""

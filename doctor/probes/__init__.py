@@ -1,0 +1,1 @@
+"""One module per area: takes a `Source`, returns its part of the machine document. A probe never judges."""

@@ -1,0 +1,1 @@
+"""Starts child processes, and nothing else does."""

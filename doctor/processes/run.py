@@ -1,0 +1,171 @@
+"""Starts one child and tells how it ended. Absolute path, no shell, closed stdin, a timeout, a cap on its output.
+
+The child leads its own process group, and the whole group is ended on a timeout: what it started goes with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+DEFAULT_CAP_BYTES = 4 * 1024 * 1024
+_GRACE_SECONDS = 0.5
+_WINDOWS = os.name == "nt"
+
+#: Windows status codes that a broken DLL or an illegal instruction ends a process with.
+_WINDOWS_STATUS = {
+    0xC0000005: "ACCESS_VIOLATION",
+    0xC000001D: "ILLEGAL_INSTRUCTION",
+    0xC0000094: "INTEGER_DIVIDE_BY_ZERO",
+    0xC00000FD: "STACK_OVERFLOW",
+    0xC0000135: "DLL_NOT_FOUND",
+    0xC0000139: "ENTRYPOINT_NOT_FOUND",
+    0xC0000142: "DLL_INIT_FAILED",
+    0xC0000374: "HEAP_CORRUPTION",
+    0xC0000409: "STACK_BUFFER_OVERRUN",
+}
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a child ended. `outcome` is `exited`, `signal`, `timeout` or `not-started`."""
+
+    outcome: str
+    status: int | None  # the exit status of an `exited` child
+    name: str  # "exit 3", "SIGFPE", "ILLEGAL_INSTRUCTION", "timeout after 5 s", or why it did not start
+    stdout: bytes
+    stderr: bytes
+    truncated: bool
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome == "exited" and self.status == 0
+
+
+class Child:
+    """A running child whose output is read by threads, so that the caller can do other work meanwhile."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        cap_bytes: int = DEFAULT_CAP_BYTES,
+        on_line: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """Start `argv`. `on_line` is called from another thread for each line of stdout."""
+        self._began = time.monotonic()
+        self._cap = cap_bytes
+        self._on_line = on_line
+        self._truncated = False
+        self._kept: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._failure = ""
+        self._threads: list[threading.Thread] = []
+        if not Path(argv[0]).is_absolute():
+            raise ValueError(f"not an absolute path: {argv[0]}")
+        try:
+            self._process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=None if env is None else dict(env),
+                cwd=cwd,
+                start_new_session=not _WINDOWS,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) if _WINDOWS else 0,
+            )
+        except (OSError, ValueError) as error:
+            self._failure = getattr(error, "strerror", None) or str(error)
+            return
+        for stream, pipe in (("stdout", self._process.stdout), ("stderr", self._process.stderr)):
+            thread = threading.Thread(target=self._read, args=(stream, pipe), daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def _read(self, stream: str, pipe: IO[bytes]) -> None:
+        kept = self._kept[stream]
+        with pipe:
+            for line in iter(lambda: pipe.readline(65536), b""):
+                room = self._cap - len(kept)
+                if len(line) > room:
+                    self._truncated = True
+                kept += line[: max(room, 0)]
+                if stream == "stdout" and self._on_line is not None:
+                    self._on_line(line)
+
+    def wait(self, timeout_seconds: float) -> Ended:
+        """Wait until the child ends, at most `timeout_seconds` from its start; then end its whole group."""
+        if self._process is None:
+            return Ended("not-started", None, self._failure, b"", b"", False, 0.0)
+        left = self._began + timeout_seconds - time.monotonic()
+        timed_out = False
+        try:
+            self._process.wait(max(left, 0.0))
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            self.kill()
+        for thread in self._threads:
+            # A grandchild that left the group may hold the pipe open: what was read by then is what there is.
+            thread.join(_GRACE_SECONDS)
+        outcome, status, name = self._named(timed_out, timeout_seconds)
+        return Ended(
+            outcome,
+            status,
+            name,
+            bytes(self._kept["stdout"]),
+            bytes(self._kept["stderr"]),
+            self._truncated,
+            time.monotonic() - self._began,
+        )
+
+    def _named(self, timed_out: bool, timeout_seconds: float) -> tuple[str, int | None, str]:
+        code = self._process.returncode if self._process else None
+        if timed_out:
+            return "timeout", None, f"timeout after {timeout_seconds:g} s"
+        if code is None:
+            return "timeout", None, "did not end"
+        if code < 0:
+            try:
+                return "signal", None, signal.Signals(-code).name
+            except ValueError:
+                return "signal", None, f"signal {-code}"
+        if code >= 0xC0000000:
+            return "signal", None, _WINDOWS_STATUS.get(code, f"status 0x{code:08X}")
+        return "exited", code, f"exit {code}"
+
+    def kill(self) -> None:
+        """End the child and its group. Harmless when it has ended already."""
+        if self._process is None:
+            return
+        if not _WINDOWS:
+            # The group may outlive its leader: a child that left a daemon behind must not leave it running.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        elif self._process.poll() is None:
+            self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GRACE_SECONDS)
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout_seconds: float,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    cap_bytes: int = DEFAULT_CAP_BYTES,
+) -> Ended:
+    """Start `argv`, wait for it, tell how it ended."""
+    return Child(argv, env=env, cwd=cwd, cap_bytes=cap_bytes).wait(timeout_seconds)

@@ -1,0 +1,1 @@
+"""One pure reader per foreign text format. No file access, no judgement."""
