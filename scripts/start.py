@@ -1,0 +1,113 @@
+"""The first command on a fresh machine: `python3 scripts/start.py check`.
+
+Makes `.venv` beside this checkout, installs amd-doctor into it (no torch) and runs the command given, with the Python
+that runs this script as the target unless told otherwise. All arguments are passed on. Standard library only.
+
+`start.py tune …` needs a target that has torch. Where none has, torch is installed into `.venv`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import project_venv as venv
+
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+ASK_ABOVE_BYTES = 500_000_000
+_INDEX_PATIENCE_SECONDS = 2
+
+
+def main(arguments: list[str]) -> int:
+    venv.make_venv()
+    venv.install_once("base", ("install", "--editable", str(venv.ROOT)), what="amd-doctor", covered_by="dev")
+    caller = sys.executable
+    if arguments[:1] == ["tune"] and not _names_target(arguments):
+        caller = _python_with_torch(yes="--yes" in arguments)
+    environment = {**os.environ, "AMD_DOCTOR_CALLER": caller}
+    # The console script, not `-m doctor`: -m would put the caller's current folder first on the import path.
+    command = [str(venv.VENV_DOCTOR), *arguments]
+    if not venv.WINDOWS:
+        os.execve(command[0], command, environment)
+    try:
+        return subprocess.run(command, env=environment, check=False).returncode
+    except KeyboardInterrupt:
+        return 130
+
+
+def _names_target(arguments: list[str]) -> bool:
+    return any(argument == "--python" or argument.startswith("--python=") for argument in arguments)
+
+
+def _python_with_torch(yes: bool) -> str:
+    """The caller, an active environment, or `.venv`: the first that has torch. Else `.venv`, after installing it."""
+    active = [os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    inside = "Scripts/python.exe" if venv.WINDOWS else "bin/python"
+    candidates = [str(Path(prefix) / inside) for prefix in active if prefix] + [sys.executable, str(venv.VENV_PYTHON)]
+    for python in candidates:
+        if venv.has_torch(python):
+            return python
+    _install_torch(yes)
+    return str(venv.VENV_PYTHON)
+
+
+def _install_torch(yes: bool) -> None:
+    extra = ["--index-url", CPU_INDEX] if _answers(CPU_INDEX + "/torch/") else []
+    size = _download_bytes([venv.TORCH, *extra])
+    known = "an unknown amount" if size is None else f"about {size / 1e6:,.0f} MB"
+    venv.say(f"no Python found here has torch: {venv.TORCH} is needed in .venv, {known} to download")
+    if not yes and (size is None or size > ASK_ABOVE_BYTES):
+        _ask(known)
+    venv.pip("install", venv.TORCH, *extra, what=venv.TORCH)
+
+
+def _ask(known: str) -> None:
+    if not sys.stdin.isatty():
+        venv.fail(f"not downloading {known} without being told: add --yes, or name a Python that has torch (--python)")
+    print(f"Download {known} and install torch into .venv? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        venv.fail("nothing was installed; name a Python that has torch with --python PATH", status=2)
+
+
+def _answers(url: str) -> bool:
+    """Whether an index answers within two seconds."""
+    request = urllib.request.Request(url, method="HEAD")
+    try:
+        with urllib.request.urlopen(request, timeout=_INDEX_PATIENCE_SECONDS) as reply:
+            return bool(reply.status == 200)
+    except (OSError, ValueError):
+        return False
+
+
+def _download_bytes(requirements: list[str]) -> int | None:
+    """What pip would download, in bytes; None where a size could not be learned."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        venv.pip("install", "--dry-run", "--report", str(report), *requirements, what=requirements[0])
+        plan = json.loads(report.read_text(encoding="utf-8"))
+    sizes = [_size_bytes(item["download_info"]["url"]) for item in plan["install"]]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def _size_bytes(url: str) -> int | None:
+    request = urllib.request.Request(url, method="HEAD")
+    try:
+        with urllib.request.urlopen(request, timeout=10) as reply:
+            length = reply.headers.get("Content-Length")
+            return int(length) if length else None
+    except (urllib.error.URLError, OSError, ValueError):
+        return None
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
