@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -16,3 +17,32 @@ def shared() -> Path:
     if not (folder / "corpus").is_dir():
         pytest.skip("no ../shared/corpus beside this checkout")
     return folder
+
+
+#: What CI may skip: what no CI machine of this project can run. Everything else must run there.
+_SKIPS_ALLOWED_IN_CI = (
+    "no ../shared/corpus beside this checkout",
+    "needs Windows",
+    "AMD_DOCTOR_WINE_PYTHON names no Windows Python",
+)
+_skipped: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not reason.startswith(_SKIPS_ALLOWED_IN_CI):
+            _skipped.append(f"{report.nodeid}: {reason}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if os.environ.get("CI") and _skipped and exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if os.environ.get("CI") and _skipped:
+        terminalreporter.section("skipped, but this machine could run it")
+        for line in _skipped:
+            terminalreporter.line(line)

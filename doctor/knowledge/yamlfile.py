@@ -38,10 +38,11 @@ class _StrictLoader(_Base):  # type: ignore[misc]
         return mapping
 
 
-def read_yaml(path: Path) -> Any:
-    """The plain value in a file. Raises BadFile."""
+def read_yaml(path: Path, up_to: str | None = None) -> Any:
+    """The plain value in a file, or in its part before the first line that starts with `up_to`. Raises BadFile."""
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)
+        text = path.read_text(encoding="utf-8")
+        return yaml.load(text.partition(f"\n{up_to}")[0] if up_to else text, Loader=_StrictLoader)
     except OSError as error:
         raise BadFile(f"{path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, RecursionError) as error:

@@ -41,6 +41,7 @@ class Os(Fact, frozen=True):
     kernel_cmdline: str | None = None
     kernel_modules: tuple[str, ...] | None = None
     modprobe_options: dict[str, str] | None = None
+    blacklisted_modules: tuple[str, ...] | None = None
     group_ids: tuple[int, ...] | None = None
     group_names: tuple[str, ...] | None = None
     groups_in_file: tuple[str, ...] | None = None
@@ -53,6 +54,7 @@ class Core(Fact, frozen=True):
     l3: int | None = None  # index into `l3_groups`
     node: int | None = None
     kind: str | None = None  # performance efficiency
+    max_mhz: float | None = None
 
 
 class L3Group(Fact, frozen=True):
@@ -63,6 +65,7 @@ class L3Group(Fact, frozen=True):
 
 
 class NumaNode(Fact, frozen=True):
+    id: int | None = None  # the number that numactl takes; `Core.node` is the index of the row
     cpus: str | None = None
     memory_bytes: int | None = None
 
@@ -148,11 +151,20 @@ class MemoryModule(Fact, frozen=True):
     soldered: bool | None = None
 
 
+class MemorySlot(Fact, frozen=True):
+    """A slot without a module."""
+
+    locator: str | None = None
+    bank: str | None = None
+    channel: str | None = None
+
+
 class Memory(Fact, frozen=True):
     total_bytes: int | None = None
     available_bytes: int | None = None
     modules: tuple[MemoryModule, ...] | None = None
     slots: int | None = None
+    empty_slots: tuple[MemorySlot, ...] | None = None
     channels: int | None = None
     bus_width_bits: int | None = None
     effective_mts: int | None = None
@@ -163,6 +175,7 @@ class Power(Fact, frozen=True):
     source: str | None = None  # ac battery
     plan: str | None = None  # balanced high-performance power-saver ultimate other
     platform_profile: str | None = None
+    mode: str | None = None  # Windows, the slider over the plan: efficiency balanced performance
 
 
 class Python(Fact, frozen=True):
@@ -222,6 +235,7 @@ class TorchDirectml(Fact, frozen=True):
     requires_torchvision: str | None = None
     device_names: tuple[str, ...] | None = None
     default_device: int | None = None
+    cpu_fallbacks: tuple[str, ...] | None = None  # operators that the exercises saw handed to the CPU
 
 
 class Library(Fact, frozen=True):
@@ -250,6 +264,13 @@ class Gpu(Fact, frozen=True):
     driver_date: str | None = None
     kernel_driver: str | None = None  # amdgpu radeon vfio-pci none
     hip_index: int | None = None
+    pci_address: str | None = None  # 0000:03:00.0
+    kfd_node: int | None = None  # the number that HSA_OVERRIDE_GFX_VERSION_<n> takes
+    kfd_memory_bytes: int | None = None  # what the compute driver offers to programs: carve-out or GTT, not both
+    render_node: str | None = None  # /dev/dri/renderD128
+    compute_units: int | None = None
+    carveout_options_bytes: tuple[int, ...] | None = None  # what the kernel itself can set on this board
+    mes_firmware: str | None = None  # version of its scheduler's firmware, as the driver writes it: 0x83
 
 
 class Node(Fact, frozen=True):
@@ -267,8 +288,10 @@ class Rocm(Fact, frozen=True):
     rocminfo_gfx: tuple[str, ...] | None = None
     library_path: tuple[str, ...] | None = None
     loaded: tuple[str, ...] | None = None
-    hsa_runtime: str | None = None
+    hsa_runtime: str | None = None  # the one that a program takes
+    hsa_runtimes: tuple[str, ...] | None = None  # all that lie where the system looks
     dxg_library: bool | None = None
+    wsl_libraries: tuple[str, ...] | None = None  # WSL: what the Windows driver put into /usr/lib/wsl/lib
 
 
 class Windows(Fact, frozen=True):
@@ -278,6 +301,7 @@ class Windows(Fact, frozen=True):
     vc_runtime: str | None = None
     smart_app_control: bool | None = None
     adrenalin: str | None = None
+    long_paths: bool | None = None  # programs may open paths of more than 260 characters
 
 
 class Exercise(Fact, frozen=True):
@@ -300,6 +324,13 @@ class DtypeTimes(Fact, frozen=True):
     bfloat16_seconds: float | None = None
 
 
+class DenormalTimes(Fact, frozen=True):
+    """One workload late in its run, as it is and with torch.set_flush_denormal(True)."""
+
+    kept_seconds: float | None = None
+    flushed_seconds: float | None = None
+
+
 class Placement(Fact, frozen=True):
     unit: str | None = None
     one_l3_group: tuple[float, ...] | None = None
@@ -310,6 +341,7 @@ class Measurements(Fact, frozen=True):
     gemm: Gemm | None = None
     dtype: DtypeTimes | None = None
     placement: Placement | None = None
+    denormals: DenormalTimes | None = None
 
 
 class Intent(Fact, frozen=True):
@@ -318,8 +350,32 @@ class Intent(Fact, frozen=True):
     workers: int | None = None
 
 
+class LogLine(Fact, frozen=True):
+    """A line of a pasted log that belongs to a well-known family of errors. What it names is not proven by it."""
+
+    #: pip-no-distribution import-error invalid-device-function out-of-device-memory omp-duplicate hipblaslt
+    kind: str | None = None
+    text: str | None = None  # the line, shortened
+    about: str | None = None  # the package, library, module or target that it names, else what the family is about
+    times: int | None = None  # how often it stands there
+
+
+class Contradiction(Fact, frozen=True):
+    """Two sources that disagree on a fact, and which of them was believed."""
+
+    fact: str | None = None
+    kept: str | None = None
+    kept_from: str | None = None  # "pip-list, line 12 of ticket.md"
+    dropped: str | None = None
+    dropped_from: str | None = None
+
+
 class UnknownFact(Fact, frozen=True):
-    """A fact that a user could do something about, and why it is not known."""
+    """A fact that a user could do something about, and why it is not known.
+
+    A row for `env` or `packages` beside a present `env` or `packages` means that only some of their names were told:
+    a name that is missing there is unknown (see `doctor.machine.unknowns`).
+    """
 
     fact: str
     reason: str  # one of REASONS
@@ -349,6 +405,8 @@ class Machine(Fact, frozen=True):
     exercises: tuple[Exercise, ...] | None = None
     measurements: Measurements | None = None
     intent: Intent | None = None
+    log: tuple[LogLine, ...] | None = None  # known errors in a pasted text; None where no text was looked through
+    contradictions: tuple[Contradiction, ...] | None = None
     unknowns: tuple[UnknownFact, ...] | None = None
 
 
