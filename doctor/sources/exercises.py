@@ -1,0 +1,222 @@
+"""Runs the exercises of `doctor/inside/` in the target interpreter: started early, asked for late.
+
+A child performs the steps of one device and tells of each before and after. When it dies, the death is charged to the
+step that was open, and a new child goes on behind it, at most three times. The CPU comes first; where torch-directml is
+installed, its adapters follow, each in a child of its own.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+
+from doctor.processes.run import Child, Ended
+from doctor.sources.base import Json, Missing
+from doctor.sources.exercise_events import (
+    ADAPTER_STEPS,
+    CPU_STEPS,
+    DIRECTML_STEPS,
+    NO_FURTHER,
+    Event,
+    Series,
+    adapter_in,
+    answer_of,
+    child_row,
+    continued,
+    end_of,
+    last_words,
+    on_device,
+    other_adapters,
+    read_events,
+    went_well,
+)
+from doctor.sources.inside import cleaned_environment, start_inside
+from doctor.sources.target import Target
+
+DEFAULT_TIMEOUT_SECONDS = 60.0
+#: A child that goes on behind a death gets no more than this: whoever waits has waited already.
+FURTHER_TIMEOUT_SECONDS = 20.0
+FURTHER_CHILDREN = 3
+
+#: On Windows a Ctrl-C is noticed only between two waits.
+_SLICE_SECONDS = 0.2
+
+#: A child ends itself this long after its time, should nobody be left to end it.
+_GRACE_SECONDS = 5.0
+
+
+class Exercises:
+    """The exercises of one target. `start()` begins them in the background, `exercise(name)` waits for an answer."""
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        environ: Mapping[str, str] | None = None,
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        enabled: bool = True,
+    ) -> None:
+        """`enabled=False` imports nothing in the target: only what its files tell (`interpreter`) is answered."""
+        self._target = target
+        self._environment = cleaned_environment(os.environ if environ is None else environ)
+        self._timeout_seconds = timeout_seconds
+        self._enabled = enabled
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._answers: dict[str, Json | Missing] = {}
+
+    def start(self) -> None:
+        """Begin the exercises that the target can do. Harmless when they run already."""
+        with self._lock:
+            if self._thread is not None or self._closed or not self._enabled or not self._has_torch():
+                return
+            self._thread = threading.Thread(target=self._perform, name="exercises", daemon=True)
+            self._thread.start()
+
+    def exercise(self, name: str) -> Json | Missing:
+        """The answer of an exercise: `interpreter`, `cpu` or `directml`. Waits until it is there."""
+        if name == "interpreter":
+            return {
+                **self._target.identity,
+                "dropped_pythonpath": list(self._environment.dropped_pythonpath),
+                "path": self._target.path,
+                "chosen_by": self._target.chosen_by,
+                "others_with_torch": list(self._target.others),
+                "passed_over": list(self._target.passed_over),
+            }
+        if name not in ("cpu", "directml"):
+            return Missing("not-in-source")
+        if not self._enabled:
+            return Missing("not-in-source", "exercises are switched off")
+        if not self._has_torch():
+            return Missing("not-installed", "the target has no torch")
+        if name == "directml" and not self._has_directml():
+            return Missing("not-installed", "the target has no torch-directml")
+        self.start()
+        self._join(name)
+        return self._answers.get(name, Missing("probe-failed", "the exercises were stopped"))
+
+    def close(self) -> None:
+        """End what still runs. What was not answered by then never will be."""
+        with self._lock:
+            self._closed = True
+            child = self._child
+        if child is not None:
+            child.kill()
+        self._join()
+
+    def __enter__(self) -> Exercises:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _join(self, name: str | None = None) -> None:
+        """Wait for an answer, or for the end of all."""
+        while self._thread is not None and self._thread.is_alive() and name not in self._answers:
+            self._thread.join(_SLICE_SECONDS)
+
+    def _has_torch(self) -> bool:
+        return bool(self._target.identity.get("torch")) or self._has_package("torch")
+
+    def _has_directml(self) -> bool:
+        return self._has_package("torch-directml")
+
+    def _has_package(self, name: str) -> bool:
+        return any(row.get("name") == name for row in self._target.identity.get("packages") or ())
+
+    def _perform(self) -> None:
+        try:
+            with tempfile.TemporaryDirectory(prefix="amd-doctor-", ignore_cleanup_errors=True) as folder:
+                self._tell("cpu", self._on_cpu(folder))
+                if self._has_directml():
+                    self._tell("directml", self._on_directml(folder))
+        except OSError as error:
+            for name in ("cpu", "directml"):
+                self._tell(name, Missing("probe-failed", f"no folder to run in: {error.strerror}"))
+
+    def _tell(self, name: str, answer: Json | Missing) -> None:
+        if not self._closed:
+            self._answers.setdefault(name, answer)
+
+    def _on_cpu(self, folder: str) -> Json | Missing:
+        series = self._series("exercises.py", "cpu", CPU_STEPS, folder, self._timeout_seconds)
+        return series if isinstance(series, Missing) else answer_of("cpu", [series])
+
+    def _on_directml(self, folder: str) -> Json | Missing:
+        """The default adapter with every step, then each of the others. A death on one counts for all: three times a
+        child goes on behind one, and no more."""
+        if not went_well(self._answers.get("cpu"), "import-torch"):
+            return Missing("probe-failed", "PyTorch does not import")
+        script = "directml_exercises.py"
+        first = self._series(script, "default", DIRECTML_STEPS, folder, self._timeout_seconds)
+        if isinstance(first, Missing):
+            return first
+        done = [first]
+        for adapter in other_adapters(first.events):
+            left = FURTHER_CHILDREN - sum(series.deaths for series in done)
+            if left < 0:
+                skipped = [end_of(name, "skipped", NO_FURTHER, adapter) for name in ADAPTER_STEPS]
+                done.append(Series(skipped, []))
+                continue
+            # How fast this machine is, only a child that came to its end can tell.
+            taken = [child["seconds"] for child in first.children if child["outcome"] == "exited"]
+            timeout = min(self._timeout_seconds, max(FURTHER_TIMEOUT_SECONDS, 3 * max(taken, default=0)))
+            series = self._series(script, adapter, ADAPTER_STEPS, folder, timeout, left)
+            if isinstance(series, Missing):
+                series = Series([end_of(ADAPTER_STEPS[0], "exception", series.detail or series.reason, adapter)], [])
+            done.append(series)
+        return answer_of("directml", done)
+
+    def _series(
+        self,
+        script: str,
+        device: str,
+        steps: Sequence[str],
+        folder: str,
+        timeout_seconds: float,
+        further_children: int = FURTHER_CHILDREN,
+    ) -> Series | Missing:
+        """The steps in one child, and in further ones behind each death."""
+        events: list[Event] = []
+        children: list[Json] = []
+        left = list(steps)
+        while left and len(children) <= further_children:
+            timeout = min(timeout_seconds, FURTHER_TIMEOUT_SECONDS) if children else timeout_seconds
+            ended = self._run(script, [device, *_fixed_arguments(timeout), *left], timeout, folder)
+            if ended is None:
+                break
+            told = read_events(ended.stdout)
+            if not told and not children:
+                return Missing("timed-out" if ended.outcome == "timeout" else "probe-failed", last_words(ended))
+            children.append(child_row(ended))
+            device = adapter_in(told) or device
+            told, left = continued(told, left, ended)
+            events += told
+        events += [end_of(name, "skipped", NO_FURTHER) for name in left]
+        return Series(events if device == "cpu" else [on_device(device, event) for event in events], children)
+
+    def _run(self, script: str, arguments: Sequence[str], timeout_seconds: float, folder: str) -> Ended | None:
+        with self._lock:
+            if self._closed:
+                return None
+            self._child = start_inside(
+                self._target.path,
+                script,
+                arguments,
+                environ=self._environment.variables,
+                folder=folder,
+            )
+        return self._child.wait(timeout_seconds)
+
+
+def _fixed_arguments(timeout_seconds: float) -> tuple[str, str]:
+    found = importlib.util.find_spec("threadpoolctl")
+    path = found.origin if found is not None else None
+    return path or "-", str(timeout_seconds + _GRACE_SECONDS)
