@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from doctor.machine.crash import Crash as Crash
+
 SEVERITIES = ("error", "warning", "info", "hint")
 
 #: The areas of the screen, in its order.
@@ -62,13 +64,6 @@ class Needed(msgspec.Struct, frozen=True):
 class Undecided(msgspec.Struct, frozen=True):
     rule: str
     needs: tuple[Needed, ...]
-
-
-class Crash(msgspec.Struct, frozen=True):
-    """A part of the doctor that failed: `probe:memory`, `rule:cpu-no-avx`. The rest went on."""
-
-    part: str
-    detail: str
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
