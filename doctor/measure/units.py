@@ -1,0 +1,123 @@
+"""One unit: a fresh process of the target that times the workloads under one setting, and what came back from it.
+
+These are the values that the search, the confirmation, the worker, the saved run and the result share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, median
+from typing import Literal
+
+import msgspec
+
+Stage = Literal["cost", "search", "confirm"]
+
+#: `ok`: it ended by itself and every workload answered. `wrong`: so did it, but the numbers differ from the default's.
+Outcome = Literal["ok", "wrong", "killed", "hung", "out-of-memory", "rubbish"]
+
+#: The name of the setting that the user has now; every other arm is compared with it.
+DEFAULT = "default"
+
+
+class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What differs from the user's own environment. The default arm is `Setting()`.
+
+    `variables`: to set; None: to take out. `cpus`: the affinity mask as a CPU list; None: every CPU that the user's
+    own process may use, which the worker sets explicitly.
+    """
+
+    variables: dict[str, str | None] = {}
+    cpus: str | None = None
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """One process to start. `round` counts the rounds of the search or the groups of the confirmation, from 0."""
+
+    number: int
+    stage: Stage
+    round: int
+    arm: str
+    setting: Setting
+    workloads: tuple[str, ...]
+    pad_bytes: int  # the length of a variable that shifts the stack: its place changes the speed of some code
+    limit_seconds: float  # a process that runs longer is hung
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A few numbers that the workload computed, and how far another setting's may lie from them, as a share of the
+    largest."""
+
+    values: tuple[float, ...]
+    tolerance: float
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """One workload in one unit: seconds per step of each block after the warm-up, in the order of measuring."""
+
+    workload: str
+    seconds: tuple[float, ...]
+    answer: Answer | None = None
+
+
+class Readings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the machine said while a unit ran. None: not readable here."""
+
+    clock_mhz: tuple[float, ...] | None = None  # of the CPUs in use, read between blocks
+    temperature_celsius: float | None = None  # the highest
+    throttle_events: int | None = None  # by how much the counters rose
+    steal_share: float | None = None  # of the CPU time of the whole machine
+    other_load_share: float | None = None  # CPU time of other processes / (CPUs of the budget x wall time)
+    other_processes: tuple[str, ...] = ()  # names of the busiest, without arguments
+    power_source: str | None = None  # ac battery
+    power_saver: bool | None = None
+    switches_involuntary: int | None = None
+    switches_voluntary: int | None = None
+    peak_resident_bytes: int | None = None
+
+
+class UnitResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one unit gave. `timings` has one row per workload where `outcome` is `ok`, and may have fewer else.
+
+    `wall_seconds` is the whole process with its import: what the unit cost. `threads` is what the target really used.
+    """
+
+    outcome: Outcome
+    wall_seconds: float
+    timings: tuple[Timing, ...] = ()
+    readings: Readings = Readings()
+    threads: int | None = None
+    detail: str = ""  # of a failure: a signal's name, the last line of an error
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A unit with its result: one event of a run, in the order of measuring."""
+
+    unit: Unit
+    result: UnitResult
+
+
+def workload_log_seconds(result: UnitResult, workload: str) -> float:
+    """log of the median block of one workload. Raises KeyError where it was not timed."""
+    for timing in result.timings:
+        if timing.workload == workload:
+            return math.log(median(timing.seconds))
+    raise KeyError(workload)
+
+
+def log_seconds(result: UnitResult, workloads: Sequence[str]) -> float:
+    """The objective: the mean over the workloads of `workload_log_seconds`, the logarithm of their geometric mean."""
+    return fmean(workload_log_seconds(result, workload) for workload in workloads)
+
+
+def checked(result: UnitResult, workloads: Sequence[str]) -> UnitResult:
+    """The result, as `rubbish` where it says `ok` but lacks a workload or holds a time that cannot be one."""
+    if result.outcome != "ok":
+        return result
+    times = {timing.workload: timing.seconds for timing in result.timings}
+    for workload in workloads:
+        seconds = times.get(workload, ())
+        if not seconds or not all(0 < each < math.inf for each in seconds):
+            return msgspec.structs.replace(result, outcome="rubbish", detail=f"no usable time of {workload}")
+    return result

@@ -1,0 +1,46 @@
+"""What a run sets out to do, fixed before anything is measured and stored with it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from doctor.measure.units import DEFAULT, Setting
+from doctor.tune.arms import Arm
+from doctor.tune.budget import DEFAULT_SECONDS
+
+
+class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`arms` stand in their order of priority and do not hold the default. `workloads` is the objective: their
+    geometric mean. `default_threads`: what the target starts without any setting, where known.
+
+    `subject` says what was measured (hardware, torch, a digest of the user's command), so that a saved run is only
+    resumed on the same. Raises ValueError for a plan that cannot be run.
+    """
+
+    seed: int
+    workloads: tuple[str, ...]
+    arms: tuple[Arm, ...]
+    budget_seconds: float = DEFAULT_SECONDS
+    default_threads: int | None = None
+    subject: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        names = [arm.name for arm in self.arms]
+        if not self.workloads or len(set(self.workloads)) != len(self.workloads):
+            raise ValueError("a plan needs workloads, each once")
+        if len(set(names)) != len(names) or DEFAULT in names:
+            raise ValueError("the arms of a plan need names of their own")
+
+
+def variables_alone(plan: Plan, arm: Arm) -> Arm | None:
+    """The arm as a sourced file would give it, without its mask. None where that is the arm itself, or the default."""
+    if arm.setting.cpus is None or not arm.setting.variables:
+        return None
+    threads = arm.setting.variables.get("OMP_NUM_THREADS")
+    if len(set(arm.setting.variables.values())) == 1 and threads == str(plan.default_threads):
+        return None
+    return Arm(arm.name + VARIABLES_ALONE, Setting(variables=arm.setting.variables), arm.title)
+
+
+#: Behind the name of the second candidate.
+VARIABLES_ALONE = " without its mask"

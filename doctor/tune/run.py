@@ -1,0 +1,116 @@
+"""A whole run as a sequence of values: what is measured next, what it gave, and at last the result.
+
+`course` is the run itself. It measures nothing: it yields the next unit and is sent the result, and everything in it
+follows from the plan and those results. `events` drives it with an experiment. A run that was cut short goes on from
+its saved events: they are sent again, then the experiment takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, Protocol
+
+from doctor.measure.guard import in_words
+from doctor.measure.repeatability import repeatability
+from doctor.measure.units import DEFAULT, Measured, Unit, UnitResult
+from doctor.measure.verdict import MIN_PAIRS
+from doctor.tune.arms import Arm
+from doctor.tune.budget import Division, confirming_groups, divide, units_within
+from doctor.tune.confirm import confirm
+from doctor.tune.meter import DEFAULT_ARM, Meter, Step
+from doctor.tune.plan import Plan, variables_alone
+from doctor.tune.result import Ending, TuneResult
+from doctor.tune.search import ArmReport, search
+
+
+class Experiment(Protocol):
+    """Whatever can run a unit: the worker in a process of the target, a fake, a simulated machine."""
+
+    def measure(self, unit: Unit) -> UnitResult:
+        """Run one unit to its end. A failure of the unit is a value; KeyboardInterrupt may pass through."""
+
+
+class OtherRun(Exception):
+    """Saved events that this plan would not have led to. The message is one sentence."""
+
+
+def events(
+    plan: Plan, experiment: Experiment, saved: Sequence[Measured] = ()
+) -> Iterator[Step | Measured | TuneResult]:
+    """The run: a `Step` before each unit and a `Measured` after it, and one `TuneResult` at the end.
+
+    Saved events are not repeated. Raises OtherRun where they do not belong to this plan.
+    """
+    steps = course(plan)
+    try:
+        step = next(steps)
+        for measured in saved:
+            if measured.unit != step.unit:
+                raise OtherRun(f"the saved run is another one: its unit {measured.unit.number} does not fit")
+            step = steps.send(measured.result)
+        while True:
+            yield step
+            result = experiment.measure(step.unit)
+            yield Measured(step.unit, result)
+            step = steps.send(result)
+    except StopIteration as end:
+        yield end.value
+
+
+def course(plan: Plan) -> Generator[Step, UnitResult, TuneResult]:
+    """The run of a plan: yields steps, is sent the result of each step's unit, returns what was found."""
+    meter = Meter(plan)
+    if not plan.arms:
+        return _ended(meter, "nothing-to-try", detail="no setting differs from the default on this machine")
+    # The first process reads torch from the disk, the second tells the cost.
+    for number in (0, 1):
+        meter.forget_costs()
+        booked = yield from meter.measure(DEFAULT_ARM, "cost", number)
+    if not booked.ok:
+        return _ended(meter, "default-failed", detail=booked.failure)
+    unit_seconds = meter.cost_of(DEFAULT)
+    group = 3 if any(variables_alone(plan, arm) for arm in plan.arms) else 2
+    units = units_within(meter.left_seconds, unit_seconds)
+    division = divide(units, len(plan.arms), group)
+    if division is None:
+        needed = meter.spent_seconds + unit_seconds * (MIN_PAIRS * group + 2)
+        return _ended(meter, "budget-too-small", unit_seconds=unit_seconds, needed_seconds=needed)
+    return (yield from _tuned(meter, division, unit_seconds))
+
+
+def _tuned(meter: Meter, division: Division, unit_seconds: float) -> Generator[Step, UnitResult, TuneResult]:
+    plan = meter.plan
+    tried, skipped = plan.arms[: division.arms], plan.arms[division.arms :]
+    until = meter.spent_seconds + division.search_units * unit_seconds
+    found = yield from search(meter, tried, until)
+    known: dict[str, Any] = {
+        "unit_seconds": unit_seconds,
+        "arms": found.reports + tuple(ArmReport(arm.name, "not-tried") for arm in skipped),
+        "rounds": found.rounds,
+    }
+    if found.chosen is None:
+        return _ended(meter, "nothing-to-try", detail="every setting that was tried failed", **known)
+    alone = variables_alone(plan, found.chosen)
+    candidates: list[Arm] = [found.chosen, *([alone] if alone is not None else [])]
+    seconds = meter.cost_of(DEFAULT) + len(candidates) * meter.cost_of(found.chosen.name)
+    confirmed = yield from confirm(meter, candidates, confirming_groups(meter.left_seconds, seconds))
+    return _ended(
+        meter,
+        "confirmed",
+        candidates=confirmed.candidates,
+        pairs=confirmed.groups,
+        pairs_left_out=confirmed.left_out,
+        repeatability=repeatability(confirmed.default_log_seconds),
+        **known,
+    )
+
+
+def _ended(meter: Meter, ending: Ending, **known: Any) -> TuneResult:
+    return TuneResult(
+        plan=meter.plan,
+        ending=ending,
+        units=meter.count,
+        spent_seconds=meter.spent_seconds,
+        disturbances=in_words(meter.disturbed),
+        **known,
+    )
