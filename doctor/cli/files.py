@@ -1,0 +1,83 @@
+"""Machines that were saved or pasted: one file as it is, several files or the pieces of a text put together to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from doctor.cli.inputs import Given, Unusable
+from doctor.machine.crash import Crash
+from doctor.machine.document import Document
+from doctor.pasted.assemble import Told, assembled
+from doctor.pasted.parts import Part
+from doctor.pasted.recognise import BadInput, Input, Pasted, open_input
+from doctor.present.text import clean, listed
+from doctor.probes.collect import Collected, collect
+from doctor.sources.redacted import RedactedSource
+
+_STANDARD_INPUT = "-"
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """What one file told, and which probes failed on it."""
+
+    told: tuple[Told, ...]
+    crashed: tuple[Crash, ...] = ()
+
+
+def from_files(paths: Sequence[str]) -> Given:
+    """One machine from one or several files; `-` is stdin. Raises Unusable for what cannot be read."""
+    if list(paths).count(_STANDARD_INPUT) > 1:
+        raise Unusable("standard input can be read once only")
+    opened = [(_named(path), _opened(path)) for path in paths]
+    for name, given in opened:
+        _tell(name, given)
+    name, given = opened[0]
+    if len(opened) == 1 and not isinstance(given, Pasted):
+        return _alone(name, given)
+    read = [_told(name, given) for name, given in opened]
+    whole = assembled([each for one in read for each in one.told])
+    collected = Collected(whole.machine, tuple(crash for one in read for crash in one.crashed), whole.origins)
+    documents = [given for _, given in opened if isinstance(given, Document)]
+    # What a newer version wrote is kept where there is no doubt whose it is.
+    read_from = documents[0].read_from if len(documents) == 1 else {}
+    document = Document(whole.machine, {name: value for name, value in read_from.items() if name != "sources"})
+    return Given(collected, document, listed([name for name, _ in opened], at_most=3))
+
+
+def _named(path: str) -> str:
+    return "standard input" if path == _STANDARD_INPUT else Path(path).name or path
+
+
+def _opened(path: str) -> Input:
+    try:
+        return open_input(path)
+    except BadInput as error:
+        many = "; check --from DIR --summary reads a folder of many inputs" if Path(path).is_dir() else ""
+        raise Unusable(f"cannot read {error}{many}") from error
+
+
+def _tell(name: str, given: Input) -> None:
+    """What was ignored in a file, and what must not be trusted in it."""
+    for note in () if isinstance(given, Document) else given.notes:
+        click.echo(f"amd-doctor: {clean(name)}: {clean(note)}", err=True)
+
+
+def _alone(name: str, given: RedactedSource | Document) -> Given:
+    if isinstance(given, Document):
+        return Given(Collected(given.machine), given, name)
+    collected = collect(given)
+    return Given(collected, Document(collected.machine), name)
+
+
+def _told(name: str, given: Input) -> _Read:
+    if isinstance(given, Pasted):
+        return _Read(tuple(Told(part, name) for part in given.parts if part.kind != "unreadable"))
+    if isinstance(given, Document):
+        return _Read((Told(Part("document", given.machine), name),))
+    collected = collect(given)
+    part = Part(given.origin.kind, collected.machine, collected.origins)
+    return _Read((Told(part, name),), collected.crashed)

@@ -1,0 +1,83 @@
+"""A change in words: `2.9.1 → 2.10.0 (newer)`, `+avx512f -amx_tile`, `not set → 8`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from doctor.derive.difference import NONE, Change, OneSided, plain_name
+from doctor.present.text import bytes_text, clean, listed, plural
+
+_DIRECTIONS = {"up": "newer", "down": "older", "build": "another build of it"}
+_NONE = {"env": "not set", "packages": "not installed"}
+_LONGEST = 120
+_MOST_MEMBERS = 6
+
+#: What names a row of a list, in this order, as far as it is known.
+_ROW_NAMES = ("name", "part_number", "kind", "gfx", "size_bytes", "version", "configured_mts", "about", "text")
+
+
+def change_words(change: Change, *, whole: bool = False) -> str:
+    """Before and after, or what joined and left a set. `whole`: nothing is cut."""
+    return " ".join(change_pieces(change, whole=whole))
+
+
+def change_pieces(change: Change, *, whole: bool = False) -> tuple[str, ...]:
+    """The same in pieces that may stand below each other: `2.9.1` and `→ 2.10.0 (newer)`."""
+    if change.added or change.removed:
+        parts = (_members("+", change.added, whole), _members("-", change.removed, whole))
+        return ("; ".join(part for part in parts if part),)
+    name = plain_name(change.fact)
+    before, after = (value_words(name, value, whole=whole) for value in (change.before, change.after))
+    if before == after:  # two pictures with the same outline
+        return (f"{after}, another layout",)
+    note = f" ({_DIRECTIONS[change.direction]})" if change.direction in _DIRECTIONS else ""
+    return before, f"→ {after}{note}"
+
+
+def one_sided_words(row: OneSided) -> str:
+    """`memory.modules (2 rows)`, `env.OMP_NUM_THREADS (8)`; a whole part of the document by its name alone."""
+    if isinstance(row.value, Mapping):
+        return clean(row.fact)
+    return f"{clean(row.fact)} ({value_words(plain_name(row.fact), row.value)})"
+
+
+def value_words(name: str, value: Any, *, whole: bool = False) -> str:
+    """One value of a fact. The end of its name tells the unit."""
+    if value == NONE:
+        return _NONE.get(name.partition(".")[0], NONE)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return bytes_text(int(value)) if name.endswith("_bytes") else f"{value:g}" if abs(value) < 1e6 else str(value)
+    if isinstance(value, Mapping):
+        return _row(value)
+    if isinstance(value, list | tuple):
+        return _list(name, value, whole)
+    text = clean(str(value)).strip() or "empty"
+    return text if whole or len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _members(sign: str, values: Sequence[Any], whole: bool) -> str:
+    words = [f"{sign}{clean(str(value))}" for value in values]
+    return listed(words, at_most=0 if whole else _MOST_MEMBERS)
+
+
+def _row(row: Mapping[str, Any]) -> str:
+    words = [value_words(field, row[field]) for field in _ROW_NAMES if row.get(field) is not None]
+    return ", ".join(words[:3]) or "there"
+
+
+def _list(name: str, values: Sequence[Any], whole: bool) -> str:
+    """The members, or how many rows there are: `2 groups: 0-7 (32 MiB) and 8-15 (32 MiB)`."""
+    if values and isinstance(values[0], Mapping):
+        words = [_picture(row) for row in values]
+        counted = plural(len(values), {"cpu.l3_groups": "group", "cpu.cores": "core"}.get(name, "row"))
+        return counted if name == "cpu.cores" else f"{counted}: {listed(words, at_most=0 if whole else 3)}"
+    return listed([clean(str(value)) for value in values], at_most=0 if whole else _MOST_MEMBERS) or "none"
+
+
+def _picture(row: Mapping[str, Any]) -> str:
+    cpus = clean(str(row.get("cpus", "?")))
+    size = row.get("size_bytes", row.get("memory_bytes"))
+    return f"{cpus} ({bytes_text(size)})" if isinstance(size, int) else cpus

@@ -1,0 +1,106 @@
+"""The rules as a list by area, and one rule explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from doctor import __version__
+from doctor.diagnosis.explain import RuleExplained
+from doctor.diagnosis.model import AREAS
+from doctor.present.areas import TITLES
+from doctor.present.status import OF_SEVERITY
+from doctor.present.terminal import Line, Look, Span, line
+from doctor.present.text import listed, plural, wrap
+
+SCHEMA = "amd-doctor/rules/1"
+
+_STEP = 2
+_SEVERITY_COLUMNS = len("warning ")
+
+
+def rules_document(rules: Sequence[RuleExplained]) -> dict[str, Any]:
+    """What `rules --json` prints, for all rules or for one."""
+    return {"schema": SCHEMA, "version": __version__, "rules": msgspec.to_builtins(list(rules))}
+
+
+def rules_lines(rules: Sequence[RuleExplained], look: Look) -> list[Line]:
+    """One entry for each rule, beneath its area: the worst it may end in, its id, its title."""
+    lines: list[Line] = []
+    widest = max((len(rule.id) for rule in rules), default=0)
+    for area in AREAS:
+        of_area = [rule for rule in rules if rule.area == area]
+        if of_area:
+            lines += [line(TITLES[area], "bold"), *(part for rule in of_area for part in _entry(rule, widest, look))]
+            lines.append(line())
+    if len({rule.area for rule in rules}) > 1:
+        lines.append(line("Advice that is passed on, and is not right: amd-doctor rules folk."))
+    return [*lines, line(f"{plural(len(rules), 'rule')}. amd-doctor rules RULE explains one.")]
+
+
+def _entry(rule: RuleExplained, widest: int, look: Look) -> list[Line]:
+    severity = rule.severities[0]
+    left = _STEP + _SEVERITY_COLUMNS + widest + 2
+    first, *rest = wrap(rule.title, look.columns - left)
+    head = (
+        Span(" " * _STEP + severity.ljust(_SEVERITY_COLUMNS), OF_SEVERITY[severity].style),
+        Span(rule.id.ljust(widest + 2)),
+        Span(first),
+    )
+    return [head, *(line(" " * left + part) for part in rest)]
+
+
+def rule_lines(rule: RuleExplained, look: Look) -> list[Line]:
+    """Everything about one rule."""
+    ends = listed(rule.severities).replace(" and ", " or ")
+    lines: list[Line] = [(Span(rule.id, "bold"),), *_wrapped(rule.title, look, 0)]
+    lines += _wrapped(f"{TITLES[rule.area]} · {ends} · verified {rule.verified}", look, 0)
+    lines += _section("Why", _wrapped(rule.why, look))
+    lines += _section("When", _conditions(rule, look))
+    lines += _section("It then says", _wrapped(rule.evidence, look))
+    commands = [
+        line(" " * _STEP + f"{system}: {' '.join(command.split())}")
+        for system, commands in rule.commands.items()
+        for command in commands
+    ]
+    lines += _section("What to do", [*_wrapped(rule.fix, look), *commands])
+    lines += _section("Facts it needs", _wrapped(", ".join(rule.needs), look) if rule.needs else [])
+    lines += _section("Other rules", _others(rule, look))
+    return [*lines, *_section("References", [line(" " * _STEP + address) for address in rule.references])]
+
+
+def _conditions(rule: RuleExplained, look: Look) -> list[Line]:
+    lines = _wrapped(f"for each of {rule.for_each}, called it", look) if rule.for_each else []
+    if rule.applies != "True":
+        lines += _named("applies", rule.applies, look)
+    for condition in rule.fires:
+        when = "always, where it applies" if condition.when == "True" else condition.when
+        lines += _named(condition.severity, when, look, OF_SEVERITY[condition.severity].style)
+    return lines
+
+
+def _named(word: str, text: str, look: Look, style: str = "") -> list[Line]:
+    left = _STEP + _SEVERITY_COLUMNS + 1
+    first, *rest = wrap(text, look.columns - left)
+    head = (Span(" " * _STEP + word.ljust(left - _STEP), style), Span(first))
+    return [head, *(line(" " * left + part) for part in rest)]
+
+
+def _others(rule: RuleExplained, look: Look) -> list[Line]:
+    said = (
+        ("explains", rule.explains),
+        ("explained by", rule.explained_by),
+        ("silences", rule.silences),
+        ("silenced by", rule.silenced_by),
+    )
+    return [part for word, ids in said if ids for part in _wrapped(f"{word} {listed(ids)}", look)]
+
+
+def _section(title: str, lines: Sequence[Line]) -> list[Line]:
+    return [line(), line(title, "bold"), *lines] if lines else []
+
+
+def _wrapped(text: str, look: Look, indent: int = _STEP) -> list[Line]:
+    return [line(" " * indent + part) for part in wrap(text, look.columns - indent)]

@@ -1,0 +1,154 @@
+"""The screen of `check --summary`: a line for each machine with its verdicts and first fix, then counts by rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from doctor import __version__
+from doctor.diagnosis.model import SEVERITIES
+from doctor.present.status import CRASHED, ERROR, OF_SEVERITY, OK, UNKNOWN, WARNING, Status
+from doctor.present.summary_rows import MachineRow, RuleCount, counts_by_rule
+from doctor.present.terminal import Line, Look, Span, line
+from doctor.present.text import clean, columns, listed, plural, wrap
+
+_STATUS = {"error": ERROR, "warning": WARNING, "ok": OK, "crashed": CRASHED, "unread": UNKNOWN, "unknown": UNKNOWN}
+_WIDEST_NAME = 48
+_OPEN_COLUMNS = 3  # how many rules are undecided
+_NOT_JUDGED = ("unread", "crashed")
+_INDENT = 4
+_MOST_UNDECIDED = 4
+
+
+def summary_screen(rows: Sequence[MachineRow], given: str, look: Look, *, verbose: bool = False) -> list[Line]:
+    """Every line. The last one always has the same form."""
+    lines = [line(part, "bold") for part in wrap(_head(rows, given), look.columns)]
+    lines += [line(), *_table(rows, look, verbose)]
+    counts = counts_by_rule(rows)
+    lines += _rules([count for count in counts if count.machines], look)
+    lines += _undecided(counts, look, verbose)
+    return [*lines, line(), line(last_line(rows), "bold")]
+
+
+def last_line(rows: Sequence[MachineRow]) -> str:
+    """`amd-doctor: 44 machines, 3 with errors, 5 with warnings, 1 not read; first: wrong-torch-build`, always so."""
+    states = Counter(row.status for row in rows)
+    warned = sum(row.count("warning") > 0 and row.status != "error" for row in rows)
+    crashed = f", {states['crashed']} crashed" if states["crashed"] else ""
+    first = next((count.rule for count in counts_by_rule(rows) if count.machines), "none")
+    return (
+        f"amd-doctor: {plural(len(rows), 'machine')}, {states['error']} with errors, {warned} with warnings, "
+        f"{states['unread']} not read{crashed}; first: {first}"
+    )
+
+
+def _head(rows: Sequence[MachineRow], given: str) -> str:
+    return f"amd-doctor {__version__} looked at {plural(len(rows), 'machine')} in {clean(given)}."
+
+
+def _table(rows: Sequence[MachineRow], look: Look, verbose: bool) -> list[Line]:
+    """One row each: what it is called, what was found, what to do first."""
+    widest = min(_WIDEST_NAME, max([len("Machine"), *(columns(clean(row.machine)) for row in rows)]))
+    second = max([len("Verdicts"), *(len(_verdicts(row)) for row in rows)])
+    head = f"  {'Machine'.ljust(widest)}  {'Verdicts'.ljust(second)}  {UNKNOWN.symbol:>{_OPEN_COLUMNS}}  First fix"
+    lines = [line(head, "bold")]
+    for row in rows:
+        lines += _row(row, widest, second, look, verbose)
+        for crash in row.crashed:
+            lines += _wrapped(f"{CRASHED.symbol} {CRASHED.word}: {crash}", look)
+        if verbose:
+            lines += _details(row, look)
+    return lines
+
+
+def _row(row: MachineRow, widest: int, second: int, look: Look, verbose: bool) -> list[Line]:
+    """A fix that does not fit behind the verdicts stands beneath them."""
+    status, name, verdicts = _STATUS[row.status], clean(row.machine), _verdicts(row)
+    room = " " * max(0, widest - columns(name))
+    undecided = "" if row.status in _NOT_JUDGED else str(len(row.undecided))
+    head = (
+        Span(status.symbol, status.style),
+        Span(f" {name}{room}  "),
+        Span(verdicts, status.style),
+        Span(" " * (second - len(verdicts)) + f"  {undecided:>{_OPEN_COLUMNS}}"),
+    )
+    fix = _fix(row)
+    if not fix:
+        return [head]
+    if sum(columns(span.text) for span in head) + 2 + columns(fix) <= look.columns:
+        return [(*head, Span("  " + fix))]
+    return [head, *_below(row, fix, look, verbose)]
+
+
+def _fix(row: MachineRow) -> str:
+    """`wrong-torch-build: pip install …`, or why there is no verdict."""
+    if row.reason is not None:
+        return clean(row.reason)
+    if row.fix is None:
+        return ""
+    return f"{row.fix.rule}: {row.fix.line}" if row.fix.rule else row.fix.line
+
+
+def _below(row: MachineRow, fix: str, look: Look, verbose: bool) -> list[Line]:
+    """A command stays whole, so that it can be copied; of a sentence its first line stands for it, without `-v`."""
+    if row.fix is None or not row.fix.commands:
+        parts = wrap(fix, look.columns - _INDENT - 1)
+        cut = row.fix is not None and len(parts) > 1 and not verbose
+        return [line(f"{' ' * _INDENT}{parts[0]}…")] if cut else _wrapped(fix, look)
+    if _INDENT + columns(fix) <= look.columns or row.fix.rule is None:
+        return [line(" " * _INDENT + fix)]
+    return [line(f"{' ' * _INDENT}{row.fix.rule}:"), line(" " * (_INDENT + 2) + row.fix.line)]
+
+
+def _wrapped(text: str, look: Look) -> list[Line]:
+    return [line(" " * _INDENT + part) for part in wrap(text, look.columns - _INDENT, hang=2)]
+
+
+def _verdicts(row: MachineRow) -> str:
+    """`2 errors, 1 warning`, `ok`, `not read`."""
+    if row.status in _NOT_JUDGED:
+        return "not read" if row.status == "unread" else CRASHED.word
+    counted = [(row.count(word), word) for word in SEVERITIES]
+    return ", ".join(plural(count, word) for count, word in counted if count) or row.status
+
+
+def _details(row: MachineRow, look: Look) -> list[Line]:
+    """With `-v`: what the machine is, and every rule that fired."""
+    about = [row.cpu, *(row.gpus or ()), f"torch {row.torch}" if row.torch else None]
+    lines = [", ".join(part for part in about if part)]
+    for verdict in row.verdicts:
+        of_what = f" ({verdict.subject})" if verdict.subject else ""
+        because = f", explained by {verdict.caused_by}" if verdict.caused_by else ""
+        lines.append(f"{OF_SEVERITY[verdict.severity].word}: {verdict.rule}{of_what}{because}")
+    lines += [f"not decided: {listed(row.undecided)}"] if row.undecided else []
+    return [part for text in lines if text for part in _wrapped(text, look)]
+
+
+def _rules(counts: Sequence[RuleCount], look: Look) -> list[Line]:
+    """On how many machines each rule fired. One rule may end in several severities."""
+    if not counts:
+        return []
+    rows = [
+        (number, OF_SEVERITY[severity], count.rule)
+        for at, severity in enumerate(SEVERITIES)
+        for count in counts
+        if (number := count.severities[at])
+    ]
+    rows.sort(key=lambda row: (SEVERITIES.index(row[1].word), -row[0], row[2]))
+    width = len(str(max(number for number, _, _ in rows)))
+    title = [line(), line("Machines by rule (amd-doctor rules RULE explains one):", "bold")]
+    return [*title, *(_rule(number, status, rule, width) for number, status, rule in rows)]
+
+
+def _rule(number: int, status: Status, rule: str, width: int) -> Line:
+    return (Span(f"  {number:>{width}}  "), Span(f"{status.symbol} {status.word:<8}", status.style), Span(rule))
+
+
+def _undecided(counts: Sequence[RuleCount], look: Look, verbose: bool) -> list[Line]:
+    """The rules that could not be decided, those of most machines first."""
+    rows = sorted((row for row in counts if row.undecided), key=lambda row: (-row.undecided, row.rule))
+    if not rows:
+        return []
+    words = [f"{row.rule} ({row.undecided})" for row in rows]
+    text = f"Not decided, by machines: {listed(words, at_most=0 if verbose else _MOST_UNDECIDED)}."
+    return [line(), *(line(part) for part in wrap(text, look.columns))]
