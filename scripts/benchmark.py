@@ -1,4 +1,4 @@
-"""Speed, as ratios measured side by side in one run: `python scripts/benchmark.py check`.
+"""Speed, as ratios measured side by side in one run: `python scripts/benchmark.py check` (or `pasted`).
 
 Every pair of commands alternates (A B A B …); the ratio is that of the medians. Nothing here is asserted in a test:
 a shared machine is noisy, and a ratio says more than a duration. Run it with the Python of `.venv`.
@@ -25,6 +25,7 @@ DOCTOR = [str(Path(sys.executable).parent / "amd-doctor")]
 class Run:
     seconds: float
     peak_bytes: int
+    cpu_seconds: float = 0.0
 
 
 def timed(command: list[str]) -> Run:
@@ -36,7 +37,7 @@ def timed(command: list[str]) -> Run:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode not in (0, 1):
         raise SystemExit(f"exit {child.returncode}: {' '.join(command)}")
-    return Run(seconds, usage.ru_maxrss * 1024)
+    return Run(seconds, usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime)
 
 
 def side_by_side(label: str, limit: float, ours: list[str], theirs: list[str], runs: int) -> None:
@@ -107,7 +108,7 @@ def recording_of(tar: Path) -> Path:
     from doctor.sources.recorder import Recorder, write_recording
     from doctor.sources.tree import TreeSource
 
-    recorder = Recorder(TreeSource.from_tar(tar))
+    recorder = Recorder(TreeSource.from_tar(tar.read_bytes(), tar.name))
     collect(recorder)
     path = tar.with_name(tar.name.replace(".tar.gz", ".recording.gz"))
     write_recording(path, recorder.recording())
@@ -128,14 +129,31 @@ def check(runs: int) -> None:
         side_by_side("check --from foreign tar, 384 CPUs : recording, 8 CPUs", 6, from_tar, from_small, runs)
 
 
-BENCHMARKS = {"check": check}
+def pasted(runs: int) -> None:
+    from benchmark_pasted import pasted as measure
+
+    measure(runs)
+
+
+def tune(seeds: int) -> None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from scripts import benchmark_tune
+
+    benchmark_tune.main(seeds)
+
+
+BENCHMARKS = {"check": check, "pasted": pasted}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("benchmark", choices=sorted(BENCHMARKS))
+    parser.add_argument("benchmark", choices=sorted([*BENCHMARKS, "tune"]))
     parser.add_argument("--runs", type=int, default=5, help="alternating runs of each pair (default 5, at least 5)")
+    parser.add_argument("--seeds", type=int, default=2000, help="tune: simulated runs of each cell (default 2000)")
     options = parser.parse_args()
+    if options.benchmark == "tune":
+        tune(options.seeds)
+        return 0
     BENCHMARKS[options.benchmark](max(options.runs, 5))
     return 0
 

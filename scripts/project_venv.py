@@ -50,34 +50,38 @@ def make_venv() -> None:
         say(f"{VENV} does not work (its Python may have been removed): making it anew")
         shutil.rmtree(VENV)
     say("making .venv (once)")
-    made = subprocess.run([sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False)
+    made = _run([sys.executable, "-m", "venv", str(VENV)])
     if made.returncode == 0 and _has_pip():
         return
     # A Debian Python without ensurepip: an environment without pip, filled by the pip of this Python.
     shutil.rmtree(VENV, ignore_errors=True)
-    bare = subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(VENV)], capture_output=True, text=True, check=False
-    )
+    bare = _run([sys.executable, "-m", "venv", "--without-pip", str(VENV)])
     if bare.returncode != 0:
         fail(f"cannot make {VENV}: {_last_line(bare.stderr or bare.stdout)}")
-    probe = subprocess.run([*_pip(), "--version"], capture_output=True, text=True, check=False)
+    probe = _run([*_pip(), "--version"])
     if probe.returncode != 0:
         shutil.rmtree(VENV, ignore_errors=True)
         fail(_NO_PIP)
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run to the end and keep the output: a failure is told by its last lines, whatever their bytes are."""
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
 
 
 def _works(python: Path) -> bool:
     if not python.exists():
         return False
     try:
-        return subprocess.run([str(python), "-c", "import sys"], capture_output=True, check=False).returncode == 0
+        return _run([str(python), "-c", "import sys"]).returncode == 0
     except OSError:
         return False
 
 
 def _has_pip() -> bool:
-    done = subprocess.run([str(VENV_PYTHON), "-m", "pip", "--version"], capture_output=True, check=False)
-    return done.returncode == 0
+    return _run([str(VENV_PYTHON), "-m", "pip", "--version"]).returncode == 0
 
 
 def _pip() -> list[str]:
@@ -88,8 +92,7 @@ def _pip() -> list[str]:
 
 def pip(*arguments: str, what: str) -> None:
     """Run pip on `.venv`; on failure its last lines and one sentence."""
-    command = [*_pip(), *arguments, "--disable-pip-version-check", "--no-input", "--quiet"]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    done = _run([*_pip(), *arguments, "--disable-pip-version-check", "--no-input", "--quiet"])
     if done.returncode != 0:
         for line in [line for line in done.stderr.splitlines() if line.strip()][-8:]:
             print("  " + line, file=sys.stderr)

@@ -1,0 +1,138 @@
+"""What a tune run meets: a chip, which of its settings are how fast, and whole runs over it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from doctor.machine.cpulist import format_cpulist
+from doctor.measure.units import Setting
+from doctor.tune.arms import Arm, thread_arms
+from doctor.tune.budget import DEFAULT_SECONDS
+from doctor.tune.plan import Plan
+from doctor.tune.result import TuneResult
+from doctor.tune.run import course
+
+from .chips import Chip
+from .experiment import SimulatedMachine, Truth
+from .noise import from_start
+
+Key = tuple[tuple[tuple[str, str | None], ...], str | None]
+
+
+def key_of(setting: Setting) -> Key:
+    return tuple(sorted(setting.variables.items())), setting.cpus
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """`log_ratios` of settings that differ from the default; every other setting is as fast as the default.
+
+    None: the chip's own published speeds.
+    """
+
+    chip: Chip
+    arms: tuple[Arm, ...]
+    log_ratios: Mapping[Key, float] | None = None
+
+    def truth(self) -> Truth:
+        known: dict[Key, Mapping[str, float]] = {}
+
+        def log_seconds(setting: Setting) -> Mapping[str, float]:
+            key = key_of(setting)
+            if key not in known:
+                flat = None if self.log_ratios is None else self.log_ratios.get(key, 0.0)
+                known[key] = (
+                    self.chip.log_seconds(setting) if flat is None else dict.fromkeys(self.chip.workloads, flat)
+                )
+            return known[key]
+
+        return log_seconds
+
+
+def arms_of(chip: Chip) -> tuple[Arm, ...]:
+    return thread_arms(chip.layout, default_threads=chip.default_threads, env={})
+
+
+def published(chip: Chip) -> list[Landscape]:
+    return [Landscape(chip, arms_of(chip))]
+
+
+def all_equal(chip: Chip, gain: float = 0.0) -> list[Landscape]:
+    """No setting differs from another; with `gain`, every one but the default is that much faster."""
+    arms = arms_of(chip)
+    return [Landscape(chip, arms, {key_of(arm.setting): -math.log1p(gain) for arm in arms})]
+
+
+def one_faster(chip: Chip, gain: float) -> list[Landscape]:
+    """One arm is faster than all others: a landscape for each arm."""
+    arms = arms_of(chip)
+    return [Landscape(chip, arms, {key_of(lucky.setting): -math.log1p(gain)}) for lucky in arms]
+
+
+def tune(
+    landscape: Landscape, truth: Truth, residuals: Sequence[float], seed: int, budget_seconds: float = DEFAULT_SECONDS
+) -> TuneResult:
+    """One whole run of the real search and confirmation. The seed also says where in the series the run begins, and
+    how hot the machine is by then."""
+    chip = landscape.chip
+    plan = Plan(
+        seed=seed,
+        workloads=chip.workloads,
+        arms=landscape.arms,
+        budget_seconds=budget_seconds,
+        default_threads=chip.default_threads,
+    )
+    draw = random.Random(seed)
+    noise = from_start(residuals, draw.randrange(len(residuals)))
+    machine = SimulatedMachine(truth, noise, chip.heat, clock_seconds=draw.uniform(0, 1000))
+    steps = course(plan)
+    try:
+        step = next(steps)
+        while True:
+            step = steps.send(machine.measure(step.unit))
+    except StopIteration as end:
+        result = end.value
+        assert isinstance(result, TuneResult)
+        return result
+
+
+def objective(truth: Truth, setting: Setting) -> float:
+    """log of the geometric mean of the workloads' seconds."""
+    return fmean(truth(setting).values())
+
+
+def exhaustive(chip: Chip) -> list[Setting]:
+    """Every thread count up to the budget without a mask, on each CCX of its own likeness, and spread over all."""
+    layout = chip.layout
+    settings = [_threads(count, None) for count in range(1, layout.budget + 1)]
+    seen = set()
+    for group in layout.groups if len(layout.groups) > 1 else ():
+        if group.like not in seen:
+            seen.add(group.like)
+            cpus = format_cpulist(group.cpus)
+            settings += [_threads(count, cpus) for count in range(1, min(len(group.cpus), layout.budget) + 1)]
+    if len(layout.groups) > 1:
+        rows = [core for at in range(len(layout.cores)) for group in layout.groups for core in group.cores[at : at + 1]]
+        for count in range(1, layout.physical + 1):
+            settings.append(_threads(count, format_cpulist(cpu for core in rows[:count] for cpu in core)))
+    return settings
+
+
+def simple_rules(chip: Chip) -> dict[str, Setting]:
+    """What people do without measuring. All of them look at the machine, not at a quota."""
+    cores = chip.layout.cores
+    firsts = format_cpulist(core[0] for core in cores)
+    return {
+        "all logical": _threads(sum(map(len, cores)), None),
+        "all physical": _threads(len(cores), None),
+        # torch 2.13 torch/backends/xeon/run_cpu.py without options: one instance, numactl -C on every physical core.
+        "run_cpu": _threads(len(cores), firsts),
+    }
+
+
+def _threads(count: int, cpus: str | None) -> Setting:
+    return Setting({"OMP_NUM_THREADS": str(count)}, cpus)
