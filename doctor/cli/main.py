@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import sys
 
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
@@ -31,6 +30,7 @@ class AskedToEnd(BaseException):
 
 def entry() -> NoReturn:
     """Run the command line and leave with its exit status."""
+    _forget_the_current_folder()
     try:
         _listen_to_signals()
         status = _run()
@@ -41,6 +41,22 @@ def entry() -> NoReturn:
     except Exception as error:
         status = _failed(error)
     _leave(status)
+
+
+def _forget_the_current_folder() -> None:
+    """Import nothing from where the user stands: not the folder that `-m` puts first on the import path, and no empty
+    or relative entry of PYTHONPATH. A file there may be called like a module (`json.py`), by accident or on purpose.
+    """
+    try:
+        here = os.getcwd()
+    except OSError:  # the current folder was removed
+        here = ""
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.environ.get("PYTHONPATH") else []
+    relative = {os.path.normpath(os.path.join(here, entry)) for entry in entries if not os.path.isabs(entry)}
+    started_by_m = getattr(sys.modules.get("__main__"), "__spec__", None) is not None
+    if started_by_m and sys.path and sys.path[0] == here:
+        del sys.path[0]
+    sys.path[:] = [entry for entry in sys.path if entry and os.path.normpath(entry) not in relative]
 
 
 def _listen_to_signals() -> None:

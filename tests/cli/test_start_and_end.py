@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from doctor import __version__
-from tests.cli.running import Doctor, environment
+from tests.cli.running import MACHINES, Doctor, environment
 
 COMMANDS = ("check", "topology", "record", "rules")
 
@@ -207,3 +207,16 @@ def _command(process: psutil.Process) -> str:
         return " ".join(process.cmdline())
     except psutil.Error:  # it has just ended
         return ""
+
+
+@pytest.mark.parametrize("pythonpath", ["", ".", "sub/..", os.pathsep + "."])
+def test_nothing_is_imported_from_where_the_user_stands(tmp_path: Path, pythonpath: str) -> None:
+    for module in ("json", "click", "msgspec", "torch", "yaml"):
+        (tmp_path / f"{module}.py").write_text("raise RuntimeError('this file is hostile')\n")
+    healthy = str(MACHINES / "healthy-5950x.json")
+    env = {**environment(), "PYTHONPATH": pythonpath}
+    for command in ([sys.executable, "-m", "doctor"], [str(Path(sys.executable).with_name("amd-doctor"))]):
+        whole = [*command, "check", "--from", healthy, "-q"]
+        ended = subprocess.run(whole, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stderr) == (0, ""), command
+        assert ended.stdout.startswith("amd-doctor: 0 errors")
