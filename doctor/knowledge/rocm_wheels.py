@@ -17,6 +17,7 @@ class PytorchIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rocm: tuple[str, ...]
     python: tuple[str, str]
     index: str | None = None
+    old: bool = False
 
 
 class AmdIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

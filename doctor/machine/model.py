@@ -199,9 +199,13 @@ class Package(Fact, frozen=True):
 
 
 class TorchDevice(Fact, frozen=True):
+    """A GPU as PyTorch lists it: its place in the list is its number for HIP."""
+
     name: str | None = None
     gfx: str | None = None
     total_memory_bytes: int | None = None
+    free_memory_bytes: int | None = None  # when the exercises began
+    pci_address: str | None = None  # 0000:03:00.0
 
 
 class Torch(Fact, frozen=True):

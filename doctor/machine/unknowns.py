@@ -40,8 +40,10 @@ def is_known(value: Any, dotted: str) -> bool:
 
 
 def is_partial(machine: Any, name: str) -> bool:
-    """Were only some names of a map told (`"env"`, `"packages"`)? A name that is missing in it is then unknown.
+    """Is a map there (`"env"`, `"packages"`), and were only some of its names told? A name that is missing in it is
+    then unknown.
 
     A pasted text lists what its author's program prints, and may be cut. Asked of a `Machine` or of a part of one.
     """
-    return any(row.fact == name for row in getattr(machine, "unknowns", None) or ())
+    told = getattr(machine, name, None) is not None
+    return told and any(row.fact == name for row in getattr(machine, "unknowns", None) or ())
