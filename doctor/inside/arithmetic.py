@@ -50,6 +50,12 @@ def dtype_bf16(context):
     return facts
 
 
+def dtype_fp16(context):
+    """A product in half precision, against the same half-precision numbers in float64."""
+    a, b = data(context, 250, 260).half(), data(context, 260, 270).half()
+    return compare((a.to(context.device) @ b.to(context.device)).float(), a.double() @ b.double())
+
+
 def best_seconds(work, limit_seconds=0.06, most=8):
     """The shortest of a few runs on the CPU. The first may compile something: it counts only where it stays alone."""
     began, first, best = time.perf_counter(), None, None

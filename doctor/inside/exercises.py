@@ -118,13 +118,29 @@ def cpu_capability(context):
 def build(context):
     torch = context.torch
     version = torch.version
-    return {
+    facts = {
         "version": text_of(torch.__version__),
         "cuda": text_of(version.cuda),
         "hip": text_of(getattr(version, "hip", None)),
-        "config": torch.__config__.show()[:20000],
         "parallel_info": torch.__config__.parallel_info()[:4000],
     }
+    if built_for_rocm(torch):
+        # The text of show() asks HIP whether there is a GPU; the targets stand in the build itself.
+        facts["targets"] = targets(torch)
+    else:
+        facts["config"] = torch.__config__.show()[:20000]
+    return facts
+
+
+def built_for_rocm(torch):
+    return bool(getattr(getattr(torch, "version", None), "hip", None))
+
+
+def targets(torch):
+    """The GPU targets that this build has code for, asked without waking a GPU; None where it does not tell."""
+    ask = getattr(torch._C, "_cuda_getArchFlags", None)
+    told = ask() if ask is not None else None
+    return str(told).split() if told else None
 
 
 def import_numpy(context):
@@ -169,9 +185,16 @@ def numpy_bridge(context):
     return {}
 
 
+def train_step(context):
+    """Not where ROCm is behind it: the first backward() of a process counts the GPUs, and that wakes them."""
+    if built_for_rocm(context.torch):
+        raise Skip("done together with the GPU")
+    return arithmetic.train_step(context)
+
+
 def is_available(context):
     """What torch.cuda.is_available() says where no ROCm is behind it; there it would wake the GPU."""
-    if getattr(context.torch.version, "hip", None):
+    if built_for_rocm(context.torch):
         raise Skip("asked together with the GPU")
     return {"is_available": bool(context.torch.cuda.is_available())}
 
@@ -190,7 +213,7 @@ STEPS = {
     "conv1x1": arithmetic.conv1x1,
     "conv1x1-onednn-off": arithmetic.conv1x1_onednn_off,
     "dtype-bf16": arithmetic.dtype_bf16,
-    "train-step": arithmetic.train_step,
+    "train-step": train_step,
     "numpy-bridge": numpy_bridge,
     "affinity-of-threads": affinity_of_threads,
     "is-available": is_available,
@@ -222,8 +245,11 @@ def perform(context, name, say, again=False):
 
 def last_line(error):
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # PyTorch says first which operator is missing, and then lists what it has.
-    told = lines[0].partition(". ")[0] if lines and lines[0].startswith("Could not run") else "".join(lines[-1:])
+    told = "".join(lines[-1:])
+    if lines and lines[0].startswith("Could not run"):
+        told = lines[0].partition(". ")[0]  # which operator is missing; then PyTorch lists what it has
+    elif lines and lines[0].startswith(("HIP error", "CUDA error")):
+        told = lines[0]  # what follows is advice that is the same for every error
     return (type(error).__name__ + (": " + told if told else ""))[:500]
 
 

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,6 +74,22 @@ def test_operators_that_fell_back_are_read_from_the_warnings(script: ModuleType)
         warnings.warn("torch.meshgrid: in an upcoming release, operator 'x' will be gone", stacklevel=1)
     assert context.take_fallbacks() == ["aten::_foreach_add_.List", "aten::lerp.Scalar_out"]
     assert context.take_fallbacks() == []
+
+
+def test_every_fallback_is_warned_of_and_not_only_the_first(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DirectML warns by a macro that does so once per process."""
+    asked: list[bool] = []
+    context = script.OnAdapter("default")
+
+    def imported(context: Any) -> dict[str, Any]:
+        context.torch = SimpleNamespace(set_warn_always=asked.append)
+        return {}
+
+    monkeypatch.setattr(script.exercises, "import_torch", imported)
+    script.import_torch(context)
+    assert asked == [True]
 
 
 def test_a_step_belongs_to_its_adapter(script: ModuleType) -> None:
