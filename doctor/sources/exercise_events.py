@@ -54,8 +54,20 @@ DIRECTML_STEPS = (
     "autocast",
     "lstm",
 )
-#: More adapters than this are not exercised: whoever waits has waited long enough.
-MOST_ADAPTERS = 4
+#: What every GPU of a ROCm build is exercised with.
+GPU_STEPS = ("open-device", "matmul", "dtype-fp16", "conv", "train-step")
+
+#: What its first GPU is exercised with. The step on the CPU stands here because it wakes HIP as well.
+ROCM_STEPS = ("list-devices", "train-step-on-cpu", *GPU_STEPS, "config", "libraries")
+
+#: What a GPU is exercised with once more while the others are hidden.
+ALONE_STEPS = ("list-devices", *GPU_STEPS)
+
+#: Where steps of a ROCm build happen that do not happen on the GPU of their child.
+_NOT_ON_THE_GPU = {
+    **dict.fromkeys(("import-torch", "list-devices", "config", "libraries"), "cuda"),
+    "train-step-on-cpu": "cpu",
+}
 
 #: What to try next when a step ended its child: it tells two causes apart.
 _SECOND_TRIES = {"conv1x1": "conv1x1-onednn-off"}
@@ -66,6 +78,8 @@ _NEEDED_BY_ALL = {
     "import-torch-directml": "torch-directml was not imported",
     "list-adapters": "the adapters could not be listed",
     "open-adapter": "the adapter could not be opened",
+    "list-devices": "the GPUs could not be counted",
+    "open-device": "the GPU could not be opened",
 }
 
 Event = dict[str, Json]
@@ -91,20 +105,18 @@ def answer_of(device: str, done: Sequence[Series]) -> Json:
     return {"device": device, "events": events, "children": [child for series in done for child in series.children]}
 
 
+def listed_devices(events: Sequence[Event]) -> int | None:
+    """How many GPUs HIP counted; None where it was not asked or did not answer."""
+    listed = (event["facts"] for event in events if event["name"] == "list-devices" and event.get("outcome") == "ok")
+    facts: Event = next(listed, {})
+    count = facts.get("count")
+    return count if isinstance(count, int) else None
+
+
 def went_well(answer: Json | Missing | None, step: str) -> bool:
     """Did a step of an answer end well?"""
     events = answer.get("events", ()) if isinstance(answer, dict) else ()
     return any(event["name"] == step and event.get("outcome") == "ok" for event in events)
-
-
-def other_adapters(events: Sequence[Event]) -> tuple[str, ...]:
-    """The adapters of DirectML but the default one, as devices, from what `list-adapters` told."""
-    listed = (event["facts"] for event in events if event["name"] == "list-adapters" and event.get("facts"))
-    facts: Event = next(listed, {})
-    count, default = facts.get("count"), facts.get("default")
-    if not isinstance(count, int) or not isinstance(default, int):
-        return ()
-    return tuple(f"privateuseone:{index}" for index in range(min(count, MOST_ADAPTERS)) if index != default)
 
 
 def adapter_in(events: Sequence[Event]) -> str | None:
@@ -115,7 +127,10 @@ def adapter_in(events: Sequence[Event]) -> str | None:
 
 def on_device(device: str, event: Event) -> Event:
     """An event that tells where it happened; what its child could not tell any more is on `device`."""
-    return {**event, "device": event.get("device") or ("directml" if device == "default" else device)}
+    where = "directml" if device == "default" else device
+    if device.startswith("cuda"):
+        where = _NOT_ON_THE_GPU.get(event["name"], device)
+    return {**event, "device": event.get("device") or where}
 
 
 def read_events(stdout: bytes) -> list[Event]:

@@ -1,8 +1,8 @@
 """Runs the exercises of `doctor/inside/` in the target interpreter: started early, asked for late.
 
 A child performs the steps of one device and tells of each before and after. When it dies, the death is charged to the
-step that was open, and a new child goes on behind it, at most three times. The CPU comes first; where torch-directml is
-installed, its adapters follow, each in a child of its own.
+step that was open, and a new child goes on behind it, at most three times. The CPU comes first; then the GPUs of a ROCm
+build, and where torch-directml is installed, its adapters, each in a child of its own.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import os
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from doctor.processes.run import Child, Ended
 from doctor.sources.base import Json, Missing
+from doctor.sources.directml_series import on_adapters
 from doctor.sources.exercise_events import (
-    ADAPTER_STEPS,
     CPU_STEPS,
-    DIRECTML_STEPS,
     NO_FURTHER,
     Event,
     Series,
@@ -29,12 +29,15 @@ from doctor.sources.exercise_events import (
     end_of,
     last_words,
     on_device,
-    other_adapters,
     read_events,
     went_well,
 )
 from doctor.sources.inside import cleaned_environment, start_inside
+from doctor.sources.rocm_series import is_for_rocm, on_gpus
 from doctor.sources.target import Target
+
+#: The names of the exercises that import PyTorch.
+_ANSWERS = ("cpu", "rocm", "directml")
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
 #: A child that goes on behind a death gets no more than this: whoever waits has waited already.
@@ -79,7 +82,7 @@ class Exercises:
             self._thread.start()
 
     def exercise(self, name: str) -> Json | Missing:
-        """The answer of an exercise: `interpreter`, `cpu` or `directml`. Waits until it is there."""
+        """The answer of an exercise: `interpreter`, `cpu`, `rocm` or `directml`. Waits until it is there."""
         if name == "interpreter":
             return {
                 **self._target.identity,
@@ -89,12 +92,14 @@ class Exercises:
                 "others_with_torch": list(self._target.others),
                 "passed_over": list(self._target.passed_over),
             }
-        if name not in ("cpu", "directml"):
+        if name not in _ANSWERS:
             return Missing("not-in-source")
         if not self._enabled:
             return Missing("not-in-source", "exercises are switched off")
         if not self._has_torch():
             return Missing("not-installed", "the target has no torch")
+        if name == "rocm" and not self._is_for_rocm():
+            return Missing("not-installed", "the target's torch is not built for ROCm")
         if name == "directml" and not self._has_directml():
             return Missing("not-installed", "the target has no torch-directml")
         self.start()
@@ -125,6 +130,10 @@ class Exercises:
     def _has_torch(self) -> bool:
         return bool(self._target.identity.get("torch")) or self._has_package("torch")
 
+    def _is_for_rocm(self) -> bool:
+        files = self._target.identity.get("torch")
+        return isinstance(files, dict) and is_for_rocm(files.get("version_file"))
+
     def _has_directml(self) -> bool:
         return self._has_package("torch-directml")
 
@@ -135,10 +144,12 @@ class Exercises:
         try:
             with tempfile.TemporaryDirectory(prefix="amd-doctor-", ignore_cleanup_errors=True) as folder:
                 self._tell("cpu", self._on_cpu(folder))
+                if self._is_for_rocm():
+                    self._tell("rocm", self._on_rocm(folder))
                 if self._has_directml():
                     self._tell("directml", self._on_directml(folder))
         except OSError as error:
-            for name in ("cpu", "directml"):
+            for name in _ANSWERS:
                 self._tell(name, Missing("probe-failed", f"no folder to run in: {error.strerror}"))
 
     def _tell(self, name: str, answer: Json | Missing) -> None:
@@ -146,50 +157,38 @@ class Exercises:
             self._answers.setdefault(name, answer)
 
     def _on_cpu(self, folder: str) -> Json | Missing:
-        series = self._series("exercises.py", "cpu", CPU_STEPS, folder, self._timeout_seconds)
+        series = self._series("exercises.py", folder, "cpu", CPU_STEPS, self._timeout_seconds)
         return series if isinstance(series, Missing) else answer_of("cpu", [series])
 
-    def _on_directml(self, folder: str) -> Json | Missing:
-        """The default adapter with every step, then each of the others. A death on one counts for all: three times a
-        child goes on behind one, and no more."""
+    def _on_rocm(self, folder: str) -> Json | Missing:
+        """The GPUs of a ROCm build. The exercises on the CPU never wake HIP: what it breaks is told apart."""
         if not went_well(self._answers.get("cpu"), "import-torch"):
             return Missing("probe-failed", "PyTorch does not import")
-        script = "directml_exercises.py"
-        first = self._series(script, "default", DIRECTML_STEPS, folder, self._timeout_seconds)
-        if isinstance(first, Missing):
-            return first
-        done = [first]
-        for adapter in other_adapters(first.events):
-            left = FURTHER_CHILDREN - sum(series.deaths for series in done)
-            if left < 0:
-                skipped = [end_of(name, "skipped", NO_FURTHER, adapter) for name in ADAPTER_STEPS]
-                done.append(Series(skipped, []))
-                continue
-            # How fast this machine is, only a child that came to its end can tell.
-            taken = [child["seconds"] for child in first.children if child["outcome"] == "exited"]
-            timeout = min(self._timeout_seconds, max(FURTHER_TIMEOUT_SECONDS, 3 * max(taken, default=0)))
-            series = self._series(script, adapter, ADAPTER_STEPS, folder, timeout, left)
-            if isinstance(series, Missing):
-                series = Series([end_of(ADAPTER_STEPS[0], "exception", series.detail or series.reason, adapter)], [])
-            done.append(series)
-        return answer_of("directml", done)
+        perform = partial(self._series, "rocm_exercises.py", folder)
+        return on_gpus(perform, self._environment.variables, self._timeout_seconds)
+
+    def _on_directml(self, folder: str) -> Json | Missing:
+        if not went_well(self._answers.get("cpu"), "import-torch"):
+            return Missing("probe-failed", "PyTorch does not import")
+        return on_adapters(partial(self._series, "directml_exercises.py", folder), self._timeout_seconds)
 
     def _series(
         self,
         script: str,
+        folder: str,
         device: str,
         steps: Sequence[str],
-        folder: str,
         timeout_seconds: float,
         further_children: int = FURTHER_CHILDREN,
+        environ: Mapping[str, str] | None = None,
     ) -> Series | Missing:
-        """The steps in one child, and in further ones behind each death."""
+        """The steps in one child, and in further ones behind each death. `environ`: another than the user's."""
         events: list[Event] = []
         children: list[Json] = []
         left = list(steps)
         while left and len(children) <= further_children:
             timeout = min(timeout_seconds, FURTHER_TIMEOUT_SECONDS) if children else timeout_seconds
-            ended = self._run(script, [device, *_fixed_arguments(timeout), *left], timeout, folder)
+            ended = self._run(script, [device, *_fixed_arguments(timeout), *left], timeout, folder, environ)
             if ended is None:
                 break
             told = read_events(ended.stdout)
@@ -202,7 +201,14 @@ class Exercises:
         events += [end_of(name, "skipped", NO_FURTHER) for name in left]
         return Series(events if device == "cpu" else [on_device(device, event) for event in events], children)
 
-    def _run(self, script: str, arguments: Sequence[str], timeout_seconds: float, folder: str) -> Ended | None:
+    def _run(
+        self,
+        script: str,
+        arguments: Sequence[str],
+        timeout_seconds: float,
+        folder: str,
+        environ: Mapping[str, str] | None = None,
+    ) -> Ended | None:
         with self._lock:
             if self._closed:
                 return None
@@ -210,7 +216,7 @@ class Exercises:
                 self._target.path,
                 script,
                 arguments,
-                environ=self._environment.variables,
+                environ=self._environment.variables if environ is None else environ,
                 folder=folder,
             )
         return self._child.wait(timeout_seconds)

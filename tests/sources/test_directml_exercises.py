@@ -17,7 +17,8 @@ import pytest
 
 from doctor.sources import exercises as exercises_module
 from doctor.sources.base import Missing
-from doctor.sources.exercise_events import ADAPTER_STEPS, DIRECTML_STEPS, other_adapters
+from doctor.sources.directml_series import other_adapters
+from doctor.sources.exercise_events import ADAPTER_STEPS, DIRECTML_STEPS
 from doctor.sources.exercises import Exercises
 from doctor.sources.target import Target, find_target
 
@@ -238,11 +239,13 @@ def test_where_pytorch_does_not_import_the_plugin_is_not_tried(site: Site, tmp_p
 def test_the_answer_of_the_cpu_does_not_wait_for_directml(site: Site, tmp_path: Path) -> None:
     go_on = tmp_path / "go-on"
     site.with_directml(f"while not os.path.exists({str(go_on)!r}): time.sleep(0.01)")
-    made = site.exercises()
+    made = site.exercises(timeout_seconds=20)
     made.start()
     assert isinstance(made.exercise("cpu"), dict)
     go_on.touch()
-    assert isinstance(made.exercise("directml"), dict)
+    answer = made.exercise("directml")
+    assert isinstance(answer, dict)
+    assert ends(answer, "directml")["import-torch-directml"] == ("ok", None)  # else it had waited in vain
 
 
 def test_not_installed_and_switched_off_are_different_answers(

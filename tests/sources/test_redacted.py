@@ -227,3 +227,20 @@ def test_serial_numbers_of_gpus_are_not_in_what_the_tools_say() -> None:
         assert not isinstance(answer, Missing)
         assert "canary" not in answer.stdout.lower()
         assert "gfx1100" in answer.stdout or "0x744c" in answer.stdout
+
+
+def test_what_several_probes_ask_is_redacted_once() -> None:
+    class Counting(Redactor):
+        asked = 0
+
+        def json(self, value: Any, own_keys: frozenset[str] = frozenset(), key: str = "") -> Any:
+            self.asked += not key and isinstance(value, dict)
+            return super().json(value, own_keys, key)
+
+    redactor = Counting(homes=("/home/canaryuser",))
+    recording = {"exercises": {"interpreter": {"executable": "/home/canaryuser/p"}}}
+    source = RedactedSource(RecordingSource(recording, "test"), redactor)
+    answers = [source.exercise("interpreter") for _ in range(3)]
+    assert answers == [{"executable": "~/p"}] * 3
+    assert redactor.asked == 1
+    assert source.exercise("cpu") == source.exercise("cpu") == Missing("not-in-source")

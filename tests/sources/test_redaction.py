@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from doctor.sources.personal_patterns import KEYED_WORD, SECRET, SIGNS_OF_SECRETS
 from doctor.sources.product_words import PRODUCT_WORDS
 from doctor.sources.redaction import KEYS_OF_EXERCISES, Redactor
 
@@ -297,3 +298,31 @@ def test_identifiers_do_not_survive(uuid: UUIDValue, mac: str, four: IPv4Address
     assert not {str(uuid), mac} & set(words)
     assert int(four) >> 24 in (0, 127, 255) or str(four) not in words
     assert len(six.compressed.replace("::", ":").split(":")) < 4 or str(six) not in words
+
+
+SECRETS = ["https://", "user:pass@", "x.org", "?token=", "&", "api_key=", "abc123", " ", "\n", "hf_", "ghp_", "gho_"]
+SECRETS += ["github_pat_", "glpat-", "pypi-", "sk-", "xoxb-", "AKIA", "ABCDEFGHIJKLMNOP", "0123456789abcdef", "UUID="]
+
+
+@given(st.lists(st.sampled_from(SECRETS), max_size=8).map("".join))
+def test_the_quick_look_passes_over_nothing_that_the_patterns_would_find(text: str) -> None:
+    assert not SECRET.search(text) or any(sign in text for sign in SIGNS_OF_SECRETS)
+    assert not KEYED_WORD.search(text) or "=" in text
+
+
+def test_each_kind_of_secret_is_seen_by_the_quick_look() -> None:
+    """The tokens of the pattern itself, so that a new one is not forgotten."""
+    tokens = re.search(r"\(\?<!\[\^\\W_\]\)\(\?:([^)]*\|AKIA)\)", SECRET.pattern)
+    assert tokens is not None
+    for token in tokens[1].split("|"):
+        prefix = re.sub(r"\[(.).*\]", r"\1", token)
+        assert SECRET.search(f"{prefix}{'Q1' * 12}"), token
+        assert any(sign in prefix for sign in SIGNS_OF_SECRETS), token
+
+
+def test_a_text_that_comes_again_is_replaced_by_the_same() -> None:
+    known = redactor()
+    once = [known.text(text) for text in ("a 00:16:3e:aa:bb:cc", "b 00:16:3e:aa:bb:dd", "a 00:16:3e:aa:bb:cc")]
+    assert once == ["a mac-1", "b mac-2", "a mac-1"]
+    keyed = [known.text("UUID: x", keyed=keyed) for keyed in (True, False, True)]
+    assert keyed[0] == keyed[2]
