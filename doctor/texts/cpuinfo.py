@@ -45,8 +45,9 @@ class Cpuinfo(msgspec.Struct, frozen=True):
 
     @property
     def is_excerpt(self) -> bool:
-        """True for a lone first block of a larger machine: what people paste of `head /proc/cpuinfo`."""
-        return len(self.rows) == 1 and (self.rows[0].siblings or 1) > 1
+        """True for a lone first block of a larger machine, or of one that may be larger: what people paste of
+        `head /proc/cpuinfo`."""
+        return len(self.rows) == 1 and self.rows[0].siblings != 1
 
     @property
     def cpu(self) -> Cpu:

@@ -16,10 +16,10 @@ MIB = 1024 * 1024
 #: A processor group holds at most 64 CPUs; more are split evenly, into groups of at least 33.
 _SURELY_ALL_CPUS = 32
 
-_FIELD = re.compile(r"\s*([A-Z][\w /'().-]{1,40}?): ?(.*?)\s*")
+_FIELD = re.compile(r"([A-Z][\w /'().-]{1,40}?):\s*(.*)")
 _RULE = re.compile(r"\s*-{3,}\s*")
 _SYSTEM = re.compile(r"(Windows .+?)(?: 32-bit| 64-bit)? \((\d{1,2}\.\d), Build (\d{4,5})\).*")
-_PROCESSOR = re.compile(r"(\S.*?)\s*\((\d{1,4}) CPUs\)(?:, ~.*|,?)")
+_PROCESSOR = re.compile(r"([^(]*(?:\([^(]*)*?)\((\d{1,4}) CPUs\)(?:, ~.*|,?)")
 _MEMORY = re.compile(r"(\d{1,8}) ?MB(?: RAM)?")
 _KEY = re.compile(r"VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECASE | re.ASCII)
 _ID = re.compile(r"0x([0-9A-F]{4})", re.IGNORECASE | re.ASCII)
@@ -70,7 +70,7 @@ class Dxdiag(msgspec.Struct, frozen=True):
 
 def looks_like_dxdiag(text: str) -> bool:
     """Whether one of its lines is there that hardly anything else writes."""
-    return any(words in text for words in ("Card name:", "Available OS Memory:", "DxDiag Version:", " CPUs), ~"))
+    return any(words in text for words in ("Card name:", "Available OS Memory:", " CPUs)", ", Build "))
 
 
 def read_dxdiag(text: str) -> Dxdiag | None:
@@ -83,7 +83,7 @@ def read_dxdiag(text: str) -> Dxdiag | None:
     places: list[int] = []
     in_device = False
     for at, line in enumerate(text.split("\n")[:-1]):
-        found = _FIELD.fullmatch(line)
+        found = _FIELD.fullmatch(line.strip())
         label, value = (found[1], found[2]) if found else ("", "")
         if label == "Card name":
             in_device = bool(value)

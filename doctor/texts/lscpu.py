@@ -195,8 +195,9 @@ def _flags(lines: Sequence[str], at: int, stop: int) -> tuple[FlagList, int]:
     end = at + 1
     while end < stop and lines[end].startswith(_INDENT) and not _field(lines[end])[0] and ":" not in lines[end]:
         end += 1
-    # What was wrapped is followed by further lines. Where it is not, the text ends inside the list.
-    unfinished = end == len(lines) or (end > at + 1 and end >= len(lines) - 1)
+    # On a terminal the list is wrapped, and further lines follow. Where they do not, the text ends inside it.
+    on_a_terminal = end > at + 1 or lines[at].startswith(" ") or lines[-1].startswith(_INDENT)
+    unfinished = end == len(lines) or (on_a_terminal and end >= len(lines) - 1)
     return read_flags(lines[at:end], _label(lines[at])[1], unfinished=unfinished), end
 
 

@@ -24,7 +24,10 @@ _AVAILABLE = frozenset(
     | {"memoria física disponible", "доступная физическая память", "可用的物理内存", "利用できる物理メモリ"}
 )
 
-_LABEL = re.compile(r"\s*([^:：]{2,60}?)\s*[:：]\s*(.*?)\s*")
+#: As many characters of a text are searched.
+_SEARCHED = 500_000
+
+_LABEL = re.compile(r"([^:：]{1,59}?[^:：\s])\s*[:：]\s*(.*)")
 _VERSION = re.compile(r"(\d{1,2})\.(\d)\.(\d{4,5}) \S.* (\d{4,5})")
 _PRODUCT = re.compile(r"Microsoft(?:\(R\))? (Windows(?:\(R\))? .*)")
 _PROCESSOR = re.compile(
@@ -62,9 +65,8 @@ class Systeminfo(msgspec.Struct, frozen=True):
 
 
 def looks_like_systeminfo(text: str) -> bool:
-    """Whether a line of processors or of memory as systeminfo writes them is there."""
-    lines = text[:500_000].split("\n")
-    return any(_PROCESSOR.fullmatch(line) or _memory_label(line) for line in lines)
+    """Whether a line of it is there that says something."""
+    return any(_PROCESSOR.fullmatch(line) or _facts(line) for line in text[:_SEARCHED].split("\n"))
 
 
 def read_systeminfo(text: str) -> Systeminfo | None:
@@ -91,7 +93,7 @@ def read_systeminfo(text: str) -> Systeminfo | None:
 
 def _facts(line: str) -> dict[str, object]:
     """What one line says, by field of `Systeminfo`."""
-    found = _LABEL.fullmatch(line)
+    found = _LABEL.fullmatch(line.strip())
     if found is None:
         return {}
     label, value = found[1].lower(), found[2]
@@ -104,11 +106,6 @@ def _facts(line: str) -> dict[str, object]:
     if size and label in _TOTAL:
         return {"total_bytes": size}
     return {"available_bytes": size} if size and label in _AVAILABLE else {}
-
-
-def _memory_label(line: str) -> bool:
-    found = _LABEL.fullmatch(line)
-    return found is not None and found[1].lower() in _TOTAL
 
 
 def _processors(lines: Sequence[str]) -> tuple[tuple[SystemProcessor, ...], bool, list[int]]:

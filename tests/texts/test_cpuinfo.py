@@ -116,3 +116,37 @@ def test_recorded_texts(shared: Path, stem: str, rows: str, model: int) -> None:
 @given(st.text(alphabet=st.sampled_from("processor:flagsmdeluvni_\n\t 0123456789"), max_size=300))
 def test_any_text_is_read(text: str) -> None:
     assert isinstance(read_cpuinfo(text), Cpuinfo)
+
+
+_BLOCK = (
+    "processor\t: {at}\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nphysical id\t: 0\ncore id\t: {core}\nwp\t: yes\n\n"
+)
+
+
+def _blocks(count: int) -> str:
+    return "".join(_BLOCK.format(at=at, core=at % (count // 2)) for at in range(count))
+
+
+def test_cores_and_processors() -> None:
+    read = read_cpuinfo(_blocks(8))
+    assert read.online == frozenset(range(8))
+    assert [sorted(core.cpus) for core in read.cores] == [[0, 4], [1, 5], [2, 6], [3, 7]]
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 4, 5])
+def test_a_text_that_ends_inside_a_block_counts_nothing(lines: int) -> None:
+    """Half of the processors would look like half of the machine."""
+    piece = "".join(_BLOCK.format(at=5, core=1).splitlines(keepends=True)[:lines])
+    read = read_cpuinfo(_blocks(8)[: len(_blocks(8)) * 5 // 8] + piece)
+    assert (read.blocks_alike, read.online, read.cores) == (False, frozenset(), ())
+    assert (len(read.rows), read.family) == (6, 25)
+
+
+def test_a_value_that_was_cut_is_not_believed() -> None:
+    assert read_cpuinfo("processor\t: 0\nmodel\t\t: 11").model is None
+    assert read_cpuinfo("processor\t: 0\nmodel name\t: AMD Ryzen 5 56").name is None
+
+
+def test_one_block_without_siblings_may_be_of_a_larger_machine() -> None:
+    assert read_cpuinfo("processor\t: 0\nvendor_id\t: AuthenticAMD\n").online == frozenset()
+    assert read_cpuinfo("processor\t: 0\nsiblings\t: 1\n").online == frozenset({0})
