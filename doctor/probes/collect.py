@@ -28,6 +28,7 @@ PROBES: tuple[tuple[str, str | Probe], ...] = (
     ("power", "doctor.probes.power"),
     ("python", "doctor.probes.python"),
     ("torch", "doctor.probes.torch"),
+    ("rocm-devices", "doctor.probes.rocm_devices"),
     ("directml", "doctor.probes.directml"),
     ("environment", "doctor.probes.environment"),
     ("nodes", "doctor.probes.nodes"),

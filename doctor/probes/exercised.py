@@ -34,6 +34,11 @@ class Step(msgspec.Struct, frozen=True):
     facts: dict[str, Any] = {}
     again: bool = False
     device: str | None = None  # where it is not that of the whole answer
+    with_mask: bool | None = None  # of a GPU: the others were hidden meanwhile
+
+    @property
+    def died(self) -> bool:
+        return self.outcome in _DEATHS
 
 
 class Exercised(msgspec.Struct, frozen=True):
@@ -43,8 +48,9 @@ class Exercised(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
 
     def step(self, name: str) -> Step | None:
-        """The step of that name, as far as it was one of the first child's."""
-        return next((step for step in self.steps if step.name == name and not step.again), None)
+        """The step of that name, as far as it was one of the first child's, and all GPUs were visible to it."""
+        steps = (step for step in self.steps if not step.again and not step.with_mask)
+        return next((step for step in steps if step.name == name), None)
 
     def fact(self, name: str, fact: str) -> Any:
         """One fact of one step; None where the step did not end well or does not know."""
@@ -60,9 +66,10 @@ class Exercised(msgspec.Struct, frozen=True):
                 outcome=step.outcome,
                 detail=_detail(step),
                 seconds=None if step.seconds is None else round(step.seconds, 6),
+                with_mask=step.with_mask,
             )
             for step in self.steps
-            if names is None or step.name in names or step.outcome in _DEATHS
+            if names is None or step.name in names or step.died
         )
 
 

@@ -94,12 +94,16 @@ def _runtime(mapped: Sequence[str] | None, runtimes: tuple[str, ...] | None) -> 
 
 
 def _mapped(source: Source) -> tuple[str, ...] | None:
-    """The libraries of ROCm in the process that imported PyTorch; None where no exercise tells."""
-    ran = exercised(source, "cpu")
-    mapped: Any = None if isinstance(ran, Missing) else ran.fact("libraries", "mapped")
-    if not isinstance(mapped, list):
+    """The libraries of ROCm in a process that imported PyTorch, and in one that computed on a GPU, which loads more;
+    None where no exercise tells."""
+    told: list[Any] = []
+    for device in ("cpu", "rocm"):
+        ran = exercised(source, device)
+        told.append(None if isinstance(ran, Missing) else ran.fact("libraries", "mapped"))
+    mapped = [str(path) for paths in told if isinstance(paths, list) for path in paths]
+    if not any(isinstance(paths, list) for paths in told):
         return None
-    return tuple(path for path in map(str, mapped) if _LOADED.match(PurePosixPath(path).name))
+    return tuple(dict.fromkeys(path for path in mapped if _LOADED.match(PurePosixPath(path).name)))
 
 
 def _library_path(source: Source) -> tuple[str, ...] | None:

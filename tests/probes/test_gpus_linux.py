@@ -133,6 +133,12 @@ def test_partitions_of_one_card_are_devices_of_their_own() -> None:
     assert [gpu.render_node for gpu in gpus(machine(card, *nodes))] == ["/dev/dri/renderD128", "/dev/dri/renderD129"]
 
 
+def test_partitions_of_a_driver_that_names_no_render_node() -> None:
+    card = pci("0000:26:00.0", "1002:74a1", vram=192 * GIB, kind="120000")
+    nodes = [machines.kfd(1 + part, 90402, 0x2600, 0, 0x74A1, 38, 24 * GIB) for part in range(2)]
+    assert [gpu.kfd_node for gpu in gpus(machine(card, *nodes))] == [1, 2]
+
+
 def test_a_source_that_shows_neither_bus_nor_driver_claims_nothing() -> None:
     found = collected({"platform": "linux"}).machine
     assert found.gpus is None and found.nodes is None and not found.unknowns
