@@ -8,14 +8,15 @@ or another operating system speaks of another machine, and is set aside as a who
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
 from doctor.machine.model import Contradiction, Fact, Gpu, LogLine, Machine, SourceRow, UnknownFact
 from doctor.machine.unknowns import MAPS, is_partial, without_known_unknowns
-from doctor.pasted.agreement import agreed, is_compared, same_cpu
+from doctor.pasted.agreement import agreed, is_compared
 from doctor.pasted.gpu_rows import matched
+from doctor.pasted.one_machine import Piece, contradiction, of_one_environment, of_one_machine
 from doctor.pasted.parts import Part
 
 #: How directly a source tells what it tells. What asks the hardware, or PyTorch itself, goes before what quotes it.
@@ -36,21 +37,23 @@ _DIRECTNESS: Mapping[str, int] = {
     "log": 1,
 }
 _USUAL = 6
-#: From here on a source looked at the machine itself.
-_OWN = 8
 #: A list of packages names versions of wheels: of PyTorch itself it tells less than whatever imported it.
 _LISTS = ("pip-list", "conda-list")
 _OF_WHEELS = ("torch", "torch_directml")
 _AS_TOLD_BY_A_LIST = 2
 
-#: What hangs on one PyTorch, and on one Python: of two that contradict each other nothing is mixed.
-_OF_ONE_TORCH = ("torch", "torch_directml", "packages", "libraries", "exercises")
-_OF_ONE_PYTHON = ("python", *_OF_ONE_TORCH)
 #: What no text holds unless a part of it does: each is a row of `unknowns` where it is missing.
 _WANTED = (
     *("cpu", "env", "exercises", "gpus", "libraries", "limits", "memory", "nodes", "os", "packages", "power"),
     *("python", "rocm", "torch", "torch_directml"),
 )
+#: Fields of an area that is there, which a text may lack.
+_WANTED_FIELDS = (
+    *("cpu.cores", "cpu.isa", "cpu.l3_groups", "memory.modules"),
+    *("torch.arch_list", "torch.importable", "torch.num_threads"),
+)
+#: Packages of which it matters that a later list lacks them.
+_WORTH_A_WORD = ("torch", "numpy", "triton", "rocm")
 _SET_APART = ("schema", "sources", "log", "contradictions", "unknowns")
 _MOST_CONTRADICTIONS = 30
 
@@ -70,13 +73,11 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Assembled(msgspec.Struct, frozen=True):
-    """One machine. `origins` maps a dotted fact to what gave it."""
+    """One machine. `origins` maps a dotted fact to what gave it; `set_aside`: some parts spoke of another machine."""
 
     machine: Machine
     origins: Mapping[str, str] = {}
-
-
-_Clash: TypeAlias = Contradiction
+    set_aside: bool = False
 
 
 def assembled(told: Sequence[Told]) -> Assembled:
@@ -84,9 +85,9 @@ def assembled(told: Sequence[Told]) -> Assembled:
     several = len({each.name for each in told}) > 1
     labels = [each.label(several=several) for each in told]
     pieces = sorted(_pieces(told, labels), key=lambda piece: piece.directness)
-    clashes: list[_Clash] = []
-    kept = _of_one_machine(pieces, clashes)
-    kept = _of_one_environment(kept, clashes)
+    clashes: list[Contradiction] = []
+    same = of_one_machine(pieces, clashes)
+    kept = of_one_environment(same, clashes)
     whole = Machine()
     givers: dict[str, str] = {}
     origins: dict[str, str] = {}
@@ -98,28 +99,16 @@ def assembled(told: Sequence[Told]) -> Assembled:
         whole,
         sources=_rows(each for each, label in zip(told, labels, strict=True) if label in used),
         log=_log(kept),
-        contradictions=tuple(clashes[:_MOST_CONTRADICTIONS]) or None,
-        unknowns=(*_told_unknowns(kept), *(UnknownFact(fact=fact, reason="not-in-source") for fact in _WANTED)),
+        contradictions=_contradictions(kept, clashes),
+        unknowns=(*_told_unknowns(kept), *_missing(whole)),
     )
     machine = without_known_unknowns(machine)
     rows = (*(machine.unknowns or ()), *_partial_rows(machine, kept))
-    return Assembled(msgspec.structs.replace(machine, unknowns=rows), origins)
+    machine = msgspec.structs.replace(machine, unknowns=rows)
+    return Assembled(machine, origins, set_aside=len(same) < len(pieces))
 
 
-class _Piece(msgspec.Struct, frozen=True):
-    """What one part, or a half of it, brings in. `place` is that of the part among all, `whole` are the maps that it
-    tells in full."""
-
-    kind: str
-    label: str
-    place: int
-    machine: Machine
-    origins: Mapping[str, str]
-    directness: int
-    whole: frozenset[str]
-
-
-def _pieces(told: Sequence[Told], labels: Sequence[str]) -> Iterable[_Piece]:
+def _pieces(told: Sequence[Told], labels: Sequence[str]) -> Iterable[Piece]:
     for place, (each, label) in enumerate(zip(told, labels, strict=True)):
         part, machine = each.part, each.part.machine
         direct = _DIRECTNESS.get(part.kind, _USUAL)
@@ -131,100 +120,20 @@ def _pieces(told: Sequence[Told], labels: Sequence[str]) -> Iterable[_Piece]:
         if part.kind in _LISTS:
             of_wheels = {area: getattr(machine, area) for area in _OF_WHEELS}
             half = Machine(**of_wheels)
-            yield _Piece(part.kind, label, place, half, part.origins, _AS_TOLD_BY_A_LIST, frozenset())
+            yield Piece(part.kind, label, place, half, part.origins, _AS_TOLD_BY_A_LIST, frozenset())
             machine = msgspec.structs.replace(machine, **dict.fromkeys(_OF_WHEELS))
-        yield _Piece(part.kind, label, place, machine, part.origins, direct, whole)
-
-
-def _of_one_machine(pieces: Sequence[_Piece], clashes: list[_Clash]) -> list[_Piece]:
-    """The pieces without those that speak of another machine than the most direct, or latest, one does."""
-    last_cpu = next((piece for piece in reversed(pieces) if piece.machine.cpu and piece.machine.cpu.name), None)
-    last_os = next((piece for piece in reversed(pieces) if piece.machine.os and piece.machine.os.kind), None)
-    kept = []
-    for piece in pieces:
-        clash = _other_cpu(piece, last_cpu) or _other_os(piece, last_os)
-        if clash is None:
-            kept.append(piece)
-        else:
-            clashes.append(clash)
-    return kept
-
-
-def _other_cpu(piece: _Piece, last: _Piece | None) -> _Clash | None:
-    cpu, believed = piece.machine.cpu, last.machine.cpu if last else None
-    if last is None or cpu is None or believed is None or same_cpu(cpu, believed):
-        return None
-    return _clash("cpu.name", believed.name, last.label, cpu.name, f"{piece.label}; set aside as a whole")
-
-
-def _other_os(piece: _Piece, last: _Piece | None) -> _Clash | None:
-    """Windows and the Linux of WSL may well be one machine."""
-    system, believed = piece.machine.os, last.machine.os if last else None
-    if last is None or system is None or believed is None or None in (system.kind, believed.kind):
-        return None
-    kinds = {system.kind, believed.kind}
-    in_wsl = any(each.kind == "linux" and each.wsl for each in (system, believed))
-    if len(kinds) == 1 or (kinds == {"windows", "linux"} and in_wsl):
-        return None
-    return _clash("os.kind", believed.kind, last.label, system.kind, f"{piece.label}; set aside as a whole")
-
-
-def _of_one_environment(pieces: Sequence[_Piece], clashes: list[_Clash]) -> list[_Piece]:
-    """The pieces, each without what it says of another Python, or of another PyTorch, than the one that is believed:
-    what looked at the machine itself, else the latest text. A list of packages names a PyTorch too."""
-    kept = list(pieces)
-    for fact, version, areas in (
-        ("python.version", _python_version, _OF_ONE_PYTHON),
-        ("torch.version", _torch_version, _OF_ONE_TORCH),
-    ):
-        claims = [piece for piece in kept if version(piece.machine) is not None]
-        if not claims:
-            continue
-        believed = max(claims, key=lambda piece: (piece.directness >= _OWN, piece.place))
-        wanted = version(believed.machine)
-        for at, piece in enumerate(kept):
-            told = version(piece.machine)
-            if told is None or agreed(fact, told, wanted) is not None:
-                continue
-            clashes.append(_clash(fact, wanted, believed.label, told, piece.label))
-            kept[at] = msgspec.structs.replace(
-                piece, machine=msgspec.structs.replace(piece.machine, **dict.fromkeys(areas)), whole=frozenset()
-            )
-    return kept
-
-
-def _python_version(machine: Machine) -> str | None:
-    return machine.python.version if machine.python else None
-
-
-def _torch_version(machine: Machine) -> str | None:
-    if machine.torch is not None and machine.torch.version is not None:
-        return machine.torch.version
-    package = (machine.packages or {}).get("torch")
-    return package.version if package else None
-
-
-def _clash(fact: str, kept: Any, kept_from: str, dropped: Any, dropped_from: str) -> _Clash:
-    return Contradiction(
-        fact=fact, kept=_shown(kept), kept_from=kept_from, dropped=_shown(dropped), dropped_from=dropped_from
-    )
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"{len(value)} of them"
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)[:200]
+        yield Piece(part.kind, label, place, machine, part.origins, direct, whole)
 
 
 class _Joining:
     """Lays one piece over what is there. `givers` says for each fact which piece gave it."""
 
-    def __init__(self, clashes: list[_Clash], givers: dict[str, str], label: str) -> None:
+    def __init__(self, clashes: list[Contradiction], givers: dict[str, str], label: str) -> None:
         self._clashes = clashes
         self._givers = givers
         self._label = label
 
-    def machine(self, whole: Machine, piece: _Piece) -> Machine:
+    def machine(self, whole: Machine, piece: Piece) -> Machine:
         changes = {}
         for area in Machine.__struct_fields__:
             newer = getattr(piece.machine, area)
@@ -244,6 +153,9 @@ class _Joining:
         """Of a map that a list tells in full, what is there only where the list has it too."""
         if not isinstance(older, dict):
             return older
+        for name, value in older.items():
+            if name not in newer and (area == "env" or any(word in name for word in _WORTH_A_WORD)):
+                self._record(f"{area}.{name}", getattr(value, "version", value), "none")
         return {name: value for name, value in older.items() if name in newer}
 
     def _joined(self, fact: str, older: Any, newer: Any) -> Any:
@@ -281,7 +193,7 @@ class _Joining:
 
     def _record(self, fact: str, older: Any, newer: Any) -> None:
         if is_compared(fact):
-            self._clashes.append(_clash(fact, newer, self._label, older, self._giver(fact)))
+            self._clashes.append(contradiction(fact, newer, self._label, older, self._giver(fact)))
 
     def _giver(self, fact: str) -> str:
         """Which piece gave a fact: its own entry, or that of the nearest thing that holds it."""
@@ -299,7 +211,13 @@ def _rows(told: Iterable[Told]) -> tuple[SourceRow, ...]:
     return tuple(row for at, row in enumerate(rows) if row not in rows[:at])
 
 
-def _log(pieces: Iterable[_Piece]) -> tuple[LogLine, ...] | None:
+def _contradictions(pieces: Iterable[Piece], clashes: Sequence[Contradiction]) -> tuple[Contradiction, ...] | None:
+    """Those that a document was saved with, and those of the texts given now."""
+    saved = [row for piece in pieces for row in piece.machine.contradictions or ()]
+    return tuple(dict.fromkeys((*saved, *clashes)))[:_MOST_CONTRADICTIONS] or None
+
+
+def _log(pieces: Iterable[Piece]) -> tuple[LogLine, ...] | None:
     rows: dict[tuple[str | None, str | None], LogLine] = {}
     told = [piece.machine.log for piece in pieces if piece.machine.log is not None]
     for row in (row for log in told for row in log):
@@ -307,7 +225,7 @@ def _log(pieces: Iterable[_Piece]) -> tuple[LogLine, ...] | None:
     return tuple(rows.values()) if told else None
 
 
-def _told_unknowns(pieces: Iterable[_Piece]) -> Iterable[UnknownFact]:
+def _told_unknowns(pieces: Iterable[Piece]) -> Iterable[UnknownFact]:
     """What documents and probes say that they do not know. Maps that are told in part are seen to at the end."""
     for piece in pieces:
         for row in piece.machine.unknowns or ():
@@ -315,7 +233,15 @@ def _told_unknowns(pieces: Iterable[_Piece]) -> Iterable[UnknownFact]:
                 yield row
 
 
-def _partial_rows(machine: Machine, pieces: Sequence[_Piece]) -> Iterable[UnknownFact]:
+def _missing(whole: Machine) -> Iterable[UnknownFact]:
+    """What was not in any text, as far as a person could add it."""
+    for fact in (*_WANTED, *_WANTED_FIELDS):
+        area, _, field = fact.partition(".")
+        if not field or getattr(whole, area) is not None:
+            yield UnknownFact(fact=fact, reason="not-in-source")
+
+
+def _partial_rows(machine: Machine, pieces: Sequence[Piece]) -> Iterable[UnknownFact]:
     """A row for each map of which only some names were told."""
     for name in MAPS:
         if getattr(machine, name) is not None and not any(name in piece.whole for piece in pieces):

@@ -17,8 +17,9 @@ _EXCERPT = "one block of /proc/cpuinfo: how many cores the machine has, it does 
 
 _NOT_ALL_DEVICES = "the text of dmidecode ends before the last memory device: its modules are not all of them"
 
-_COUNTED_DEVICES = re.compile(r"^[ \t]*Number Of Devices: (\d{1,4})[ \t]*$", re.MULTILINE)
-_DEVICE_TITLE = re.compile(r"^[ \t]*Memory Device[ \t]*$", re.MULTILINE)
+_COUNTED_DEVICES = re.compile(r"^[ \t]*Number Of Devices: (\d{1,4})[ \t\r]*$", re.MULTILINE)
+_DEVICE_SIZE = re.compile(r"^[ \t]*Size: ", re.MULTILINE)
+_DEVICE_TITLE = re.compile(r"^[ \t]*Memory Device[ \t\r]*$", re.MULTILINE)
 
 _DMIDECODE = re.compile(
     r"^#? ?dmidecode \d|^Handle 0x[0-9A-Fa-f]{4}, DMI type \d+"
@@ -50,10 +51,11 @@ def looks_like_cpuinfo(text: str) -> bool:
 def read_cpuinfo_part(text: str) -> Part | None:
     """A /proc/cpuinfo, also one pasted block of it. L3 groups and what is switched off it cannot hold."""
     told = read_cpuinfo(text)
-    cpu = _with_cores(told)
-    if cpu == Cpu() or not told.rows:
+    if not told.rows or told.cpu == Cpu():
         return None
-    machine = Machine(os=Os(kind="linux"), cpu=cpu)
+    cpu = _with_cores(told)
+    # The flag says that there is a hypervisor, and not which.
+    machine = Machine(os=Os(kind="linux", hypervisor="other" if "hypervisor" in (told.flags or ()) else None), cpu=cpu)
     note = _EXCERPT if told.is_excerpt else None
     return Part("cpuinfo", machine, origins_of(machine, "/proc/cpuinfo"), span_of(text, _CPUINFO_LINE), note)
 
@@ -73,16 +75,20 @@ def read_dmidecode_part(text: str) -> Part | None:
         note = _NOT_ALL_DEVICES
     elif table.modules:
         memory = Memory(modules=table.modules, slots=len(table.devices), empty_slots=table.empty_slots)
-    if memory is None and note is None and table.cpu is None:
+    cpu = table.cpu
+    if memory is None and note is None and cpu is None:
         return None
-    machine = Machine(os=Os(kind="linux"), cpu=table.cpu, memory=memory)
+    if cpu is not None and "End Of Table" not in whole:
+        cpu = msgspec.structs.replace(cpu, sockets=None)  # there may be further ones
+    machine = Machine(os=Os(kind="linux"), cpu=cpu, memory=memory)
     return Part("dmidecode", machine, origins_of(machine, "dmidecode"), span_of(text, _DMIDECODE_LINE), note)
 
 
 def _has_all_devices(text: str) -> bool:
-    """As many memory devices as the arrays count; true where no array stands there."""
+    """As many memory devices as the arrays count, also the last with its size; any number where no array stands."""
     counted = sum(int(number) for number in _COUNTED_DEVICES.findall(text))
-    return len(_DEVICE_TITLE.findall(text)) >= counted
+    titles = list(_DEVICE_TITLE.finditer(text))
+    return len(titles) >= counted and (not titles or _DEVICE_SIZE.search(text, titles[-1].end()) is not None)
 
 
 #: In the order of trial. JSON and dmidecode come first: what looks like another kind may stand inside them.

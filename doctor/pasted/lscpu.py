@@ -62,11 +62,11 @@ def read(text: str) -> Part | None:
         "max_mhz": lscpu.max_mhz,
         "boost": lscpu.boost,
     }
-    hypervisor = None if lscpu.hypervisor is None else _HYPERVISORS.get(lscpu.hypervisor, "other")
+    hypervisor = _hypervisor(lscpu)
     origins = {f"cpu.{name}": _ORIGINS[name] for name, value in facts.items() if value is not None}
     origins["os.kind"] = "lscpu"
     if hypervisor is not None:
-        origins["os.hypervisor"] = "lscpu: Hypervisor vendor"
+        origins["os.hypervisor"] = "lscpu: Hypervisor vendor, Flags"
     if groups is not None and not _counted(lscpu):
         origins["cpu.l3_groups"] = "family, model, name and cores in lscpu"
     return Part(
@@ -96,6 +96,13 @@ _ORIGINS: Mapping[str, str] = {
     "max_mhz": "lscpu: CPU max MHz",
     "boost": "lscpu: Frequency boost",
 }
+
+
+def _hypervisor(lscpu: Lscpu) -> str | None:
+    """Its kind; the flag alone says that there is one. That there is none, no line says."""
+    if lscpu.hypervisor is not None:
+        return _HYPERVISORS.get(lscpu.hypervisor, "other")
+    return "other" if "hypervisor" in (lscpu.flags or ()) else None
 
 
 def _counts(lscpu: Lscpu) -> Counts | None:

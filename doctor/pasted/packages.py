@@ -46,7 +46,8 @@ def torch_of(packages: dict[str, Package], conda: Sequence[ListedPackage], *, wh
     """What a list says of PyTorch. The version of a wheel may lack the local part that PyTorch itself states."""
     package = packages.get("torch")
     if package is None:
-        return Torch(installed=False) if whole else None
+        # A list that has torchvision and no torch lacks a row.
+        return Torch(installed=False) if whole and not any("torch" in name for name in packages) else None
     row = next((row for row in conda if pip_name(row) == "torch" and not by_pip(row)), None)
     build = build_of(row) if row is not None else None
     if build is None:

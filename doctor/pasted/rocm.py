@@ -22,8 +22,10 @@ from doctor.texts.rocminfo import Agent, gpu_agents, read_rocminfo
 from doctor.texts.torch_version import build_kind
 
 _ROCMINFO_BEGINS = re.compile(r"ROCk module .*|HSA System Attributes\s*|HSA Agents\s*|Agent \d+\s*")
-_ROCMINFO_LINE = re.compile(r"\s*|[=*]+\s*|HSA .*|Agent \d+\s*|\s*[A-Z][\w .()/-]*:+(?: .*)?")
+_ROCMINFO_LINE = re.compile(r"\s.*|[=*]+\s*|(?:HSA .*|Agent \d+\s*|[A-Z][\w .()/-]*:+(?: .*)?)?")
 _ROCMINFO_ENDS = re.compile(r"\*{3} Done \*{3}\s*")
+
+_NOT_ALL_AGENTS = "the text of rocminfo has no end: there may be further GPUs"
 
 _VENDORS = {"amd": "AuthenticAMD", "intel": "GenuineIntel"}
 _CONTAINERS = ("docker", "podman")
@@ -177,22 +179,26 @@ def read_rocminfo_part(text: str) -> Part | None:
         return None
     gpus = gpu_agents(agents)
     cpu = next((agent for agent in agents if agent.device_type == "CPU"), None)
+    (first, end), whole = _rocminfo_span(text)
     machine = Machine(
         cpu=Cpu(name=cpu.marketing_name or cpu.name) if cpu and (cpu.marketing_name or cpu.name) else None,
         gpus=tuple(_gpu_of_agent(agent) for agent in gpus) or None,
-        rocm=Rocm(rocminfo_gfx=tuple(agent.name for agent in gpus if agent.name)),
+        rocm=Rocm(rocminfo_gfx=tuple(agent.name for agent in gpus if agent.name)) if whole else None,
     )
-    return Part("rocminfo", machine, origins_of(machine, "rocminfo"), _rocminfo_span(text))
+    if machine == Machine():
+        return None
+    return Part("rocminfo", machine, origins_of(machine, "rocminfo"), (first, end), None if whole else _NOT_ALL_AGENTS)
 
 
-def _rocminfo_span(text: str) -> tuple[int, int]:
-    """From its first headline up to its last word, or to the first line that it would not write."""
+def _rocminfo_span(text: str) -> tuple[tuple[int, int], bool]:
+    """(its lines, whether the last is its last word). Without that they end before the first line of something else."""
     lines = text.split("\n")
     first = next((at for at, line in enumerate(lines) if _ROCMINFO_BEGINS.fullmatch(line)), 0)
     end = first + 1
     while end < len(lines) and _ROCMINFO_LINE.fullmatch(lines[end]):
         end += 1
-    return first, end + (end < len(lines) and _ROCMINFO_ENDS.fullmatch(lines[end]) is not None)
+    whole = end < len(lines) and _ROCMINFO_ENDS.fullmatch(lines[end]) is not None
+    return (first, end + whole), whole
 
 
 def _gpu_of_agent(agent: Agent) -> Gpu:

@@ -26,7 +26,7 @@ from doctor.texts.log_errors import LogError, read_log_errors
 from doctor.texts.torch_config import read_torch_config
 from doctor.texts.torch_version import build_kind
 
-_VERSION = re.compile(r"(\d+\.\d+[\w.+-]*)(?: .*)?")
+_VERSION = re.compile(r"(\d+(?:\.\d+){1,3}(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?(?:\+[\w.]+)?)(?: .*)?")
 _NUMBER = re.compile(r"\d+(?:\.\d+){1,3}")
 _HIP = re.compile(r"\d+\.\d+[\w.-]*")
 _NOT_BUILT_FOR = ("n/a", "none", "could not collect", "no cuda")
@@ -119,7 +119,8 @@ def _torch_not_imported(read: CollectEnv, packages: Mapping[str, Package]) -> To
     if package is not None:
         same_python = bool(read.cpu) and read.pip is not None
         return Torch(installed=True, version=package.version, importable=False if same_python else None)
-    return Torch(installed=False) if read.pip is not None and read.pip_ended and read.cpu else None
+    lists_none = read.pip is not None and read.pip_ended and not any("torch" in name for name in packages)
+    return Torch(installed=False) if lists_none and read.cpu else None
 
 
 def _built_for(told: str | None, number: re.Pattern[str]) -> str | None:

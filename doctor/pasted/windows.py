@@ -58,7 +58,7 @@ def _gpu(device: DisplayDevice) -> Gpu:
     return Gpu(
         name=device.name,
         pci_id=device.pci_id,
-        vendor=None if device.pci_id else _vendor(device.name),
+        vendor=_vendor(device),
         dedicated_bytes=device.dedicated_bytes,
         shared_bytes=device.shared_bytes,
         driver_version=device.driver_version,
@@ -66,13 +66,16 @@ def _gpu(device: DisplayDevice) -> Gpu:
     )
 
 
-def _vendor(name: str) -> str:
-    """Of a device whose PCI id was not pasted along."""
-    lower = name.lower()
-    for sign, vendor in (("radeon", "amd"), ("amd", "amd"), ("nvidia", "nvidia"), ("geforce", "nvidia")):
-        if sign in lower:
-            return vendor
-    return "intel" if "intel" in lower else "other"
+_VENDORS = {"1002": "amd", "10de": "nvidia", "8086": "intel"}
+_NAMES = {"radeon": "amd", "amd": "amd", "nvidia": "nvidia", "geforce": "nvidia", "intel": "intel"}
+
+
+def _vendor(device: DisplayDevice) -> str:
+    """By the PCI id; by the name where that was not pasted along."""
+    if device.pci_id is not None:
+        return _VENDORS.get(device.pci_id.partition(":")[0], "other")
+    lower = device.name.lower()
+    return next((vendor for sign, vendor in _NAMES.items() if sign in lower), "other")
 
 
 def _windows(told: Dxdiag) -> Windows | None:

@@ -1,4 +1,4 @@
-"""Property tests over real texts: whatever becomes of them, nothing raises, and nothing is said that they do not hold."""
+"""Property tests over real texts: whatever becomes of them, nothing raises, and nothing is said that is not in them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ def real_texts(shared: Path) -> tuple[str, ...]:
 
 
 @cache
-def field_texts(shared: Path) -> tuple[str, ...]:
-    return tuple(path.read_text() for path in sorted((shared / "field").glob("*.collect_env.txt")))
+def texts_of_one_state(shared: Path) -> tuple[str, ...]:
+    """Texts that do not contradict themselves: cut, such a one tells what was true before."""
+    found = sorted((shared / "field").glob("*.collect_env.txt"))
+    found += sorted(path for path in PASTES.iterdir() if path.name != "ticket.md")
+    return tuple(path.read_text(encoding="utf-8") for path in found)
 
 
 @cache
@@ -36,7 +39,7 @@ def said_of(text: str) -> frozenset[str]:
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_a_cut_text_says_no_more_than_the_whole(shared: Path, data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from(field_texts(shared)))
+    text = data.draw(st.sampled_from(texts_of_one_state(shared)))
     first, end = sorted((data.draw(st.integers(0, len(text))), data.draw(st.integers(0, len(text)))))
     # What was cut off in front is seen by the half line that is left, which no reader takes for a whole one.
     piece = text[text.find("\n", first) + 1 if first else 0 : end]
@@ -46,7 +49,7 @@ def test_a_cut_text_says_no_more_than_the_whole(shared: Path, data: st.DataObjec
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_a_text_without_some_of_its_lines_says_no_more(shared: Path, data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from(field_texts(shared)))
+    text = data.draw(st.sampled_from(texts_of_one_state(shared)))
     lines = text.splitlines(keepends=True)
     kept = data.draw(st.lists(st.booleans(), min_size=len(lines), max_size=len(lines)))
     piece = "".join(line for line, keep in zip(lines, kept, strict=True) if keep)
@@ -56,7 +59,7 @@ def test_a_text_without_some_of_its_lines_says_no_more(shared: Path, data: st.Da
 @given(data=st.data(), seed=st.integers(0, 2**32))
 @settings(max_examples=100, deadline=None)
 def test_a_shuffled_text_says_no_more(shared: Path, data: st.DataObject, seed: int) -> None:
-    text = data.draw(st.sampled_from(field_texts(shared)))
+    text = data.draw(st.sampled_from(texts_of_one_state(shared)))
     lines = text.splitlines(keepends=True)
     random.Random(seed).shuffle(lines)
     assert serious(["".join(lines)]) <= said_of(text)

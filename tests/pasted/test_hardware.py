@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from doctor.machine.model import Gpu, Machine, Memory, Node
@@ -54,8 +55,9 @@ def test_cpuinfo_says_what_the_probes_say_of_it(shared: Path) -> None:
     counted = {}
     for path in paths:
         text = path.read_text()
-        cpu = _machine("cpuinfo", text).cpu
-        assert cpu == _probed(files={"/proc/cpuinfo": text}).cpu, path.name
+        machine, probed = _machine("cpuinfo", text), _probed(files={"/proc/cpuinfo": text})
+        cpu = machine.cpu
+        assert (machine.os, cpu) == (probed.os, probed.cpu), path.name
         assert cpu is not None and cpu.l3_groups is None
         counted[path.name.removesuffix(".cpuinfo.txt")] = (len(cpu.online or ""), len(cpu.cores or ()))
     assert {name: cores for name, (_, cores) in counted.items()} == {
@@ -75,7 +77,10 @@ def test_dmidecode_says_what_the_probes_say_of_it(shared: Path) -> None:
     for case in memory_cases(shared):
         machine = _machine("dmidecode", case.text)
         probed = _probed(commands={"dmidecode": {"status": 0, "stdout": case.text}})
-        assert (machine.memory, machine.cpu) == (probed.memory, probed.cpu), case.name
+        cpu = probed.cpu
+        if cpu is not None and "End Of Table" not in case.text:
+            cpu = msgspec.structs.replace(cpu, sockets=None)  # a text without an end may lack some
+        assert (machine.memory, machine.cpu) == (probed.memory, cpu), case.name
 
 
 def test_a_dmidecode_that_ends_early(shared: Path) -> None:
@@ -330,7 +335,7 @@ def test_dxdiag() -> None:
     assert (machine.windows.build, machine.windows.gpu_scheduling) == (26100, False)
     assert machine.memory.total_bytes == 31864 * MIB
     assert machine.gpus == (
-        Gpu(name="AMD Radeon(TM) 890M Graphics", pci_id="1002:150e", dedicated_bytes=284 * MIB,
+        Gpu(vendor="amd", name="AMD Radeon(TM) 890M Graphics", pci_id="1002:150e", dedicated_bytes=284 * MIB,
             shared_bytes=15932 * MIB, driver_version="32.0.12033.1030"),
     )  # fmt: skip
     assert part.note is not None and "once per screen" in part.note

@@ -117,6 +117,8 @@ def test_a_hypervisor_may_show_any_cache() -> None:
 def test_hypervisors(vendor: str, kind: str) -> None:
     system = _part(**{"Hypervisor vendor": vendor}).machine.os
     assert system is not None and system.hypervisor == kind
+    flagged = _part(Flags=_FLAGS + " hypervisor").machine.os
+    assert flagged is not None and flagged.hypervisor == "other"
 
 
 def test_as_many_nodes_as_groups() -> None:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.machine.document import Document
-from doctor.pasted.recognise import BadInput, open_input
+from doctor.pasted.recognise import BadInput, Pasted, open_input
 from doctor.probes.collect import collect
 from doctor.sources.redacted import RedactedSource
 from tests.sources.archives import CPUINFO, tar_of
@@ -288,7 +288,8 @@ def test_long_text_of_somebody_elses_making_is_scanned_once(tmp_path: Path, piec
         refused(tmp_path / "given")
 
 
-HEADS = [b"", b"{", b'{"schema": "amd-doctor/', b"\x1f\x8b\x08\x00", CPUINFO, DMIDECODE.encode(), b"BZh9", b"\xff\xfe"]
+HEADS = [b"PyTorch version: 2.6.0\nIs debug build: False\n", b"$ pip list\ntorch 2.6.0\n"]
+HEADS += [b"", b"{", b'{"schema": "amd-doctor/', b"\x1f\x8b\x08\x00", CPUINFO, DMIDECODE.encode(), b"BZh9", b"\xff\xfe"]
 
 
 @given(st.sampled_from(HEADS), st.binary(max_size=600))
@@ -296,6 +297,6 @@ def test_any_content_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(head + tail)
     try:
-        assert isinstance(open_input(path), Document | RedactedSource)
+        assert isinstance(open_input(path), Document | RedactedSource | Pasted)
     except BadInput as error:
         assert str(error).isprintable()
