@@ -26,6 +26,7 @@ _OWN_ROCM = ("libamdhip64", "libhsa-runtime64", "amdhip64")
 
 class BackendFacts(Fact, frozen=True):
     READS: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "torch_absent": ("torch.installed",),
         "rocm_build": ("torch.hip", "torch.build"),
         "gpu_wanted": ("intent.backend",),
         "rocm_expected": ("intent.backend", "torch.hip", "torch.build", "gpus"),
@@ -38,13 +39,14 @@ class BackendFacts(Fact, frozen=True):
         "wsl_gpu_wanted": ("intent.backend", "torch.build", "torch_directml.installed"),
         "denormal_time_ratio": ("measurements.denormals.kept_seconds", "measurements.denormals.flushed_seconds"),
     }
+    torch_absent: bool = False  # PyTorch is known not to be installed
     rocm_build: bool | None = None  # torch is built for ROCm, and its build found HIP
     gpu_wanted: bool = True  # nobody asked for the CPU, for DirectML or for CUDA
     rocm_expected: bool | None = None  # ROCm is wanted here, whether this torch can or not
     directml_installed: bool | None = None
     wheel_gpus: int | None = None  # AMD GPUs worth a wheel, see above
     sees_no_gpu: bool | None = None  # torch.cuda.is_available() is false, or it lists no device
-    gpu_worked: bool = False  # an exercise on a GPU was seen to come out right, all GPUs being visible
+    gpu_worked: bool = False  # a calculation on a GPU was seen to come out right, all GPUs being visible
     gpu_failed: bool = False  # one was seen to fail
     own_rocm: bool | None = None  # this torch brings its own ROCm, and needs none of the system's
     wsl_gpu_wanted: bool | None = None  # what is installed, or asked for, would compute on the GPU of WSL
@@ -54,6 +56,7 @@ class BackendFacts(Fact, frozen=True):
 def backend_facts(machine: Machine, today: date | None = None) -> BackendFacts:
     gpus = gpu_facts(machine)
     return BackendFacts(
+        torch_absent=machine.torch is not None and machine.torch.installed is False,
         rocm_build=rocm_build(machine),
         gpu_wanted=_asked(machine) in (None, "auto", "rocm"),
         rocm_expected=_rocm_expected(machine, gpus),

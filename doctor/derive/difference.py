@@ -7,7 +7,7 @@ by themselves (see `difference_weight`) are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -16,7 +16,7 @@ import msgspec
 
 from doctor.derive.difference_weight import ABOUT, ABOUT_SHARE, LEFT_OUT, is_version, near_pytorch, weight_of
 from doctor.derive.versions import direction, parsed
-from doctor.machine.model import Fact, Machine, Package
+from doctor.machine.model import Exercise, Fact, Machine, Package
 from doctor.machine.unknowns import is_partial
 
 #: The word for what is known not to be there, as in the document itself.
@@ -109,6 +109,9 @@ class _Walk:
         self.changes: list[Change] = []
         self.unknown_now: list[OneSided] = []
         self.known_now: list[OneSided] = []
+        self._of_one_kind = {
+            version: _first_word(old, *kind) == _first_word(new, *kind) for version, kind in _KIND_OF_VERSION.items()
+        }
         self._partial = {name: (is_partial(old, name), is_partial(new, name)) for name in ("env", "packages")}
 
     def values(self, fact: str, before: Any, after: Any) -> None:
@@ -127,8 +130,8 @@ class _Walk:
         elif name == "os.kernel_cmdline":
             self.parameters(fact, before, after)
         elif not _same(name, before, after):
-            moved = direction(str(before), str(after)) if is_version(name) else None
-            self.changed(fact, before, after, moved)
+            ordered = is_version(name) and self._of_one_kind.get(name, True)
+            self.changed(fact, before, after, direction(str(before), str(after)) if ordered else None)
 
     def structs(self, fact: str, before: Fact, after: Fact) -> None:
         """Field by field; what is not there has no fields."""
@@ -137,7 +140,8 @@ class _Walk:
         if gate is not None and gate in fields and False in (getattr(before, gate), getattr(after, gate)):
             fields = (gate,)
         for field in fields:
-            self.values(f"{fact}.{field}" if fact else field, getattr(before, field), getattr(after, field))
+            name = f"{fact}.{field}" if fact else field
+            self.values(name, _told(before, field), _told(after, field))
 
     def maps(self, fact: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         for key in dict.fromkeys(chain(before, after)):
@@ -216,16 +220,31 @@ class _Walk:
     def one_sided(self, fact: str, before: Any, after: Any) -> None:
         weight, _ = weight_of(plain_name(fact), self.near)
         rows, value = (self.unknown_now, before) if after is None else (self.known_now, after)
-        if not isinstance(value, Fact) or any(_fields(value)):
+        if _says_something(value):
             rows.append(OneSided(fact, msgspec.to_builtins(value), weight))
 
 
-def _fields(row: Fact) -> Iterator[tuple[str, Any]]:
-    """The known fields of a row."""
-    for field in row.__struct_fields__:
-        value = getattr(row, field)
-        if value is not None:
-            yield field, value
+#: Versions that have an order only among releases of one thing, and the fact whose first word names it.
+_KIND_OF_VERSION = {"os.version": ("os", "name"), "torch.blas_version": ("torch", "blas")}
+
+
+def _first_word(machine: Machine, area: str, field: str) -> str:
+    return str(getattr(getattr(machine, area), field, None) or "").partition(" ")[0]
+
+
+def _told(owner: Fact, field: str) -> Any:
+    """A field's value. An exercise that ended without a word has no detail: that is known."""
+    value = getattr(owner, field)
+    if value is None and field == "detail" and isinstance(owner, Exercise) and owner.outcome is not None:
+        return NONE
+    return value
+
+
+def _says_something(value: Any) -> bool:
+    """False for a part of the document that knows nothing."""
+    if isinstance(value, Fact):
+        return any(_says_something(getattr(value, field)) for field in value.__struct_fields__)
+    return value is not None
 
 
 def _plain_row(row: Fact | None) -> Any:

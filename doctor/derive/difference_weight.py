@@ -91,6 +91,7 @@ LEFT_OUT = frozenset(
         "memory.available_bytes",
         "memory.empty_slots",  # follows from the modules and the slots
         "torch.import_seconds",
+        "torch.devices.free_memory_bytes",
         "exercises.seconds",
         "libraries.path",  # moves with the environment
         "limits.cgroup.nr_periods",

@@ -72,18 +72,22 @@ def directml_facts(machine: Machine, today: date | None = None) -> DirectmlFacts
 
 
 def complete_directml(machine: Machine) -> Machine:
-    """`torch_directml` where the list of packages tells it, and what its release asks for by table."""
+    """`torch_directml` where packages or exercises tell that it is there, and what its release asks for by table."""
     directml = machine.torch_directml or TorchDirectml()
     package = _package(machine, _PACKAGE)
     listed = machine.packages is not None and (package is not None or not is_partial(machine, "packages"))
-    if directml.installed is None and listed:
-        directml = msgspec.structs.replace(directml, installed=package is not None)
+    if directml.installed is None and (listed or _exercised(machine)):
+        directml = msgspec.structs.replace(directml, installed=package is not None or _exercised(machine))
     if directml.version is None and package is not None and directml.installed:
         directml = msgspec.structs.replace(directml, version=package.version)
     if directml.installed:
         torch, torchvision = _pins(directml)
         directml = msgspec.structs.replace(directml, requires_torch=torch, requires_torchvision=torchvision)
     return machine if directml == TorchDirectml() else msgspec.structs.replace(machine, torch_directml=directml)
+
+
+def _exercised(machine: Machine) -> bool:
+    return any((row.device or "").startswith("privateuseone") for row in machine.exercises or ())
 
 
 def directml_installed(machine: Machine) -> bool | None:

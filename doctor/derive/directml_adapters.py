@@ -76,7 +76,7 @@ def _gpu_of(name: str, gpus: Sequence[Gpu]) -> Gpu | None:
 
 def _spelled_alike(name: str) -> str:
     """torch-directml leaves the end mark of the name in place."""
-    return " ".join(name.replace("\0", "").split()).casefold()
+    return " ".join(name.replace("\0", "").split())
 
 
 def _with_most_memory(gpus: Sequence[Gpu | None]) -> int | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import ClassVar
 
+import msgspec
+
 from doctor.machine.model import Exercise, Fact, Machine
 
 #: Exercises that are expected to fail on some machines, each with a rule of its own, and how what they try is called.
@@ -55,13 +57,13 @@ class DirectmlExerciseFacts(Fact, frozen=True):
     inference_detail: str | None = None
     types_failed: tuple[str, ...] | None = None  # float64, autocast …: those that were tried and do not work
     fallbacks: tuple[str, ...] | None = None  # operators that the CPU did
-    gradients_missing: bool | None = None  # parameters got none, or did not move, with the optimizer made behind .to()
+    gradients_missing: bool | None = None  # parameters got none, or did not move, with the optimizer made after .to()
     gradients_detail: str | None = None
     before_to_moves_nothing: bool | None = None  # an optimizer made before .to() was seen to move nothing
 
 
 def directml_exercise_facts(machine: Machine, today: date | None = None) -> DirectmlExerciseFacts:
-    rows = [row for row in machine.exercises or () if _is_on_directml(row)]
+    rows = [_spelled(row) for row in machine.exercises or () if _is_on_directml(row)]
     tried = [row for row in rows if row.outcome not in (None, "skipped")]
     if not tried:
         return DirectmlExerciseFacts(fallbacks=_fallbacks(machine, rows))
@@ -91,6 +93,11 @@ def directml_exercise_facts(machine: Machine, today: date | None = None) -> Dire
 def _is_on_directml(row: Exercise) -> bool:
     device = row.device or ""
     return device.startswith(("privateuseone", "directml", "dml")) or row.name == "import-torch-directml"
+
+
+def _spelled(row: Exercise) -> Exercise:
+    """The names of exercises are words joined by dashes; what somebody wrote by hand may join them otherwise."""
+    return msgspec.structs.replace(row, name=(row.name or "unnamed").replace("_", "-"))
 
 
 def _first(rows: Sequence[Exercise], fits: Callable[[Exercise], bool]) -> Exercise | None:

@@ -22,6 +22,8 @@ class ExerciseFacts(Fact, frozen=True):
         "cpu_works": ("exercises",),
         "cpu_trap": ("exercises",),
         "trapped": ("exercises",),
+        "cpu_failed": ("exercises",),
+        "cpu_only_hung": ("exercises",),
         "onednn_off_works": ("exercises",),
         "import_outcome": ("exercises", "torch.importable"),
         "import_detail": ("torch.import_error", "exercises"),
@@ -31,6 +33,10 @@ class ExerciseFacts(Fact, frozen=True):
     cpu_works: bool = False  # a matrix product on the CPU was seen to come out right
     cpu_trap: str | None = None  # "none", or the signal that ended an exercise on the CPU: SIGFPE, SIGILL …
     trapped: str | None = None  # the name of that exercise, where there is one
+    cpu_failed: str | None = None  # the first exercise on the CPU that failed otherwise; "none": none did
+    cpu_failed_outcome: str | None = None  # what became of it, in words
+    cpu_failed_also: str | None = None  # the others, in words; "none"
+    cpu_only_hung: bool = False  # what failed did not end, and that was all
     onednn_off_works: bool | None = None  # what trapped with oneDNN came out right without it, where that was tried
     import_outcome: str | None = None  # of `import torch`: ok exception signal timeout
     import_detail: str | None = None
@@ -44,16 +50,43 @@ def exercise_facts(machine: Machine, today: date | None = None) -> ExerciseFacts
     trap = next((row for row in on_cpu if _trap(row)), None)
     outcome, detail = _import(machine, rows)
     ran = [row for row in on_cpu if row.outcome not in (None, "skipped")]
+    failed = [row for row in ran if _failed_on_cpu(row, machine)]
+    failed.sort(key=lambda row: row.outcome == "timeout")
     return ExerciseFacts(
         cpu_works=any(row.name == "matmul" and row.outcome == "ok" for row in on_cpu),
         cpu_trap=_trap(trap) if trap else "none" if ran else None,
         trapped=trap.name if trap else None,
+        cpu_failed=(failed[0].name if failed else "none") if ran else None,
+        cpu_failed_outcome=outcome_words(failed[0]) if failed else None,
+        cpu_failed_also=", ".join(f"{row.name} ({row.outcome})" for row in failed[1:]) or "none",
+        cpu_only_hung=bool(failed) and failed[0].outcome == "timeout",
         onednn_off_works=next((row.outcome == "ok" for row in ran if "onednn-off" in (row.name or "")), None),
         import_outcome=outcome,
         import_detail=detail,
         windows_error=None if outcome is None else _windows_error(detail),
         release_traps_on_zen2=_known_to_trap(machine, on_cpu),
     )
+
+
+def outcome_words(row: Exercise) -> str:
+    """What became of an exercise that failed: `the process died (SIGSEGV)`."""
+    words = {
+        "signal": "the process died",
+        "timeout": "it did not end",
+        "wrong": "the numbers are wrong",
+        "exception": "it raised an error",
+    }.get(row.outcome or "", "it failed")
+    return f"{words} ({row.detail})" if row.detail else words
+
+
+def _failed_on_cpu(row: Exercise, machine: Machine) -> bool:
+    """Not the import, and not an instruction that an AMD CPU (or what may be one) traps on: those have rules of their
+    own. That an old release has no bfloat16 is no failure."""
+    if row.outcome == "ok" or row.name == "import-torch" or (row.name, row.outcome) == ("dtype-bf16", "exception"):
+        return False
+    vendor = machine.cpu.vendor if machine.cpu else None
+    may_be_trap = row.outcome == "signal" and (row.detail is None or _trap(row) is not None)
+    return row.device == "cpu" and not (may_be_trap and vendor in (None, "AuthenticAMD"))
 
 
 def _trap(row: Exercise) -> str | None:

@@ -75,6 +75,8 @@ def gpu_access_facts(machine: Machine, today: date | None = None) -> GpuAccessFa
 def _render_nodes(machine: Machine, nodes: Mapping[str, Node]) -> dict[str, Node] | None:
     """The render nodes that exist; None where nobody looked at them."""
     found = {name: node for name, node in nodes.items() if name.startswith(_RENDER) and node.exists}
+    if not found and any(name.startswith(_RENDER) and node.exists is None for name, node in nodes.items()):
+        return None
     if not found and not any(name.startswith(_RENDER) for name in nodes):
         folder = nodes.get(_FOLDER)
         return {} if folder is not None and folder.exists is False else None

@@ -14,6 +14,7 @@ import msgspec
 
 from doctor.derive.gfx_support import bare, covered, helpful_override, targets_of_torch
 from doctor.derive.gpu_device import GpuDevice, gpu_devices
+from doctor.derive.gpu_failures import GpuFailure, failures
 from doctor.derive.wheels import best_source, from_an_index, sources_for
 from doctor.knowledge.gfx import is_integrated
 from doctor.machine.model import Fact, Machine
@@ -51,19 +52,27 @@ class GpuCodeFacts(Fact, frozen=True):
     READS: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "gpus": ("gpus", "gpus.gfx", "torch.devices", "torch.arch_list", "torch.version", "env"),
         "targets": ("torch.arch_list", "torch.version"),
+        "failed": ("exercises", "torch.devices"),
     }
     targets: tuple[str, ...] | None = None  # what this torch has code for, as it says itself or by table
     gpus: tuple[GpuCode, ...] | None = None
+    failed: tuple[GpuFailure, ...] | None = None  # those of which an exercise failed; their names are those of `gpus`
 
 
 def gpu_code_facts(machine: Machine, today: date | None = None) -> GpuCodeFacts:
     targets, devices = targets_of_torch(machine), gpu_devices(machine)
+    return GpuCodeFacts(
+        targets=targets, gpus=_gpus(machine, devices, targets), failed=failures(machine, devices)
+    )
+
+
+def _gpus(
+    machine: Machine, devices: Sequence[GpuDevice] | None, targets: Sequence[str] | None
+) -> tuple[GpuCode, ...] | None:
     if devices is not None:
-        return GpuCodeFacts(targets=targets, gpus=tuple(_of_gpu(machine, device, targets) for device in devices))
+        return tuple(_of_gpu(machine, device, targets) for device in devices)
     listed = _listed_by_torch(machine)
-    if not listed:
-        return GpuCodeFacts(targets=targets)
-    return GpuCodeFacts(targets=targets, gpus=tuple(_of_listed(machine, gfx, listed, targets) for gfx in listed))
+    return tuple(_of_listed(machine, gfx, listed, targets) for gfx in listed) if listed else None
 
 
 def _of_gpu(machine: Machine, device: GpuDevice, targets: Sequence[str] | None) -> GpuCode:

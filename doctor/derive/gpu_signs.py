@@ -26,6 +26,7 @@ class GpuSignFacts(Fact, frozen=True):
     compile_lacks: str | None = None  # what it missed: compiler, triton, none
     compile_detail: str | None = None
     hipblaslt_notice: bool | None = None  # torch said that it does not use hipBLASLt on this GPU
+    counting_said: str = "nothing"  # what PyTorch warned of while it counted the GPUs
     first_conv_seconds: float | None = None  # the longest that a first convolution on a GPU took, and came out right
 
 
@@ -38,6 +39,7 @@ def gpu_sign_facts(machine: Machine, today: date | None = None) -> GpuSignFacts:
         compile_outcome=compiled.outcome if compiled else "none",
         compile_lacks=_lacks(compiled),
         compile_detail=compiled.detail if compiled else None,
+        counting_said=next((row.detail for row in rows if row.name == "list-devices" and row.detail), "nothing"),
         hipblaslt_notice=any(_HIPBLASLT.search(row.detail or "") for row in rows),
         first_conv_seconds=max((row.seconds or 0.0 for row in rows if _is_first_conv(row)), default=None),
     )

@@ -20,6 +20,7 @@ import msgspec
 
 from doctor.derive.gfx_support import OVERRIDE, bare, major_of, targets_of_torch
 from doctor.derive.gpu_device import GpuDevice, gpu_devices
+from doctor.derive.gpu_failures import calculated_right
 from doctor.derive.truth import any_of, both, count, known_count, negated
 from doctor.derive.visible_devices import beyond, hides_all, masks_disagree, masks_in
 from doctor.knowledge.gfx import gfx_of_pci, is_integrated
@@ -72,7 +73,7 @@ class GpuFacts(Fact, frozen=True):
     integrated_missing: bool | None = None  # the installed torch has no code for an iGPU, with overrides considered
     integrated_is_first: bool | None = None  # an iGPU is device 0 for HIP
     wheel_families: int | None = None  # how many generations the installed torch has code for
-    worked: bool | None = None  # an exercise on a GPU came out right, all GPUs being visible
+    worked: bool | None = None  # a calculation on a GPU came out right, all GPUs being visible
     worked_masked: bool | None = None  # one came out right with one GPU made visible
     failed: str | None = None  # the first exercise on a GPU that failed, all being visible; "none": none failed
     failed_detail: str | None = None
@@ -162,8 +163,8 @@ def _of_exercises(rows: Sequence[Exercise] | None) -> dict[str, object]:
     open_to_all = [row for row in on_gpu if not row.with_mask]
     failed = next((row for row in open_to_all if row.outcome != "ok"), None)
     return {
-        "worked": any(row.outcome == "ok" for row in open_to_all),
-        "worked_masked": any(row.outcome == "ok" for row in on_gpu if row.with_mask),
+        "worked": any(calculated_right(row) for row in open_to_all),
+        "worked_masked": any(calculated_right(row) for row in on_gpu if row.with_mask),
         "failed": failed.name if failed else "none",
         "failed_detail": failed.detail if failed else None,
     }
@@ -198,23 +199,26 @@ def _completed(gpu: Gpu) -> Gpu:
 
 def _with_hip_indices(machine: Machine, gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     """PyTorch lists its devices as HIP counts them. A mask renumbers them, and an override renames them; of two alike
-    nobody can say which is which."""
+    only their place on the bus says which is which, where PyTorch tells it."""
     devices = machine.torch.devices if machine.torch else None
     env = machine.env
-    if not devices or env is None or is_partial(machine, "env"):
+    if not devices or env is None or is_partial(machine, "env") or masks_in(env):
         return gpus
-    if masks_in(env) or any(name.startswith(OVERRIDE) for name in env):
+    addresses = {device.pci_address: at for at, device in enumerate(devices)}
+    if None not in addresses and addresses.keys() <= {gpu.pci_address for gpu in gpus}:
+        return tuple(_with_hip_index(gpu, addresses.get(gpu.pci_address)) for gpu in gpus)
+    if any(name.startswith(OVERRIDE) for name in env):
         return gpus
     listed = [bare(device.gfx) if device.gfx else None for device in devices]
     own = [bare(gpu.gfx) for gpu in gpus if gpu.vendor == "amd" and gpu.gfx]
     unique = {gfx: at for at, gfx in enumerate(listed) if gfx and listed.count(gfx) == own.count(gfx) == 1}
-    return tuple(_with_hip_index(gpu, unique) for gpu in gpus)
+    return tuple(_with_hip_index(gpu, unique.get(bare(gpu.gfx)) if gpu.gfx else None) for gpu in gpus)
 
 
-def _with_hip_index(gpu: Gpu, unique: Mapping[str, int]) -> Gpu:
-    if gpu.vendor != "amd" or gpu.gfx is None or gpu.hip_index is not None:
+def _with_hip_index(gpu: Gpu, index: int | None) -> Gpu:
+    if gpu.vendor != "amd" or gpu.hip_index is not None:
         return gpu
-    return msgspec.structs.replace(gpu, hip_index=unique.get(bare(gpu.gfx)))
+    return msgspec.structs.replace(gpu, hip_index=index)
 
 
 _VENDORS = {"1002": "amd", "10de": "nvidia", "8086": "intel"}

@@ -7,7 +7,7 @@ table that other tools use (this one too).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timezone
 from typing import ClassVar
 
@@ -16,6 +16,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from doctor.derive.wheels import PARTNERS
 from doctor.knowledge.rocm_wheels import index_of_rocm
 from doctor.machine.model import Fact, Machine, Package
+from doctor.machine.unknowns import is_partial
 
 #: Packages that only a ROCm build of torch brings along (of PyTorch: triton; of AMD: the rest).
 _LEFTOVER = re.compile(r"(pytorch-)?triton-rocm|rocm-sdk-core|rocm-sdk-libraries(-.+)?|rocm-sdk-device-.+|amd-torch.*")
@@ -48,8 +49,8 @@ def overwritten_facts(machine: Machine, today: date | None = None) -> Overwritte
     foreign = [name for name, part in local.items() if _OTHER_BUILD.fullmatch(part)]
     leftovers = [name for name in packages if _LEFTOVER.fullmatch(name.lower())]
     return OverwrittenFacts(
-        rocm_leftovers=tuple(_named(packages, name) for name in (*leftovers, *rocm)),
-        foreign_partners=tuple(_named(packages, name) for name in foreign),
+        rocm_leftovers=_named(machine, packages, (*leftovers, *rocm)),
+        foreign_partners=_named(machine, packages, foreign),
         by_package=_by_package(packages),
         restore_index_url=_restore_index([local[name] for name in rocm], packages.get("torch")),
         restore_packages=tuple(name for name in PARTNERS if name == "torch" or name in packages),
@@ -60,8 +61,11 @@ def _local(package: Package) -> str:
     return (package.version or "").partition("+")[2]
 
 
-def _named(packages: Mapping[str, Package], name: str) -> str:
-    return f"{name} {packages[name].version or ''}".strip()
+def _named(machine: Machine, packages: Mapping[str, Package], names: Sequence[str]) -> tuple[str, ...] | None:
+    """Each with its version. That there is none is not known where only some packages were told."""
+    if not names and is_partial(machine, "packages"):
+        return None
+    return tuple(f"{name} {packages[name].version or ''}".strip() for name in names)
 
 
 def _restore_index(partners: list[str], torch: Package | None) -> str | None:

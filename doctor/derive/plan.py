@@ -26,7 +26,7 @@ from doctor.derive.plan_model import (
     TableRow,
 )
 from doctor.derive.plan_python import platform_machine, python_choice, tag_of, torch_tags
-from doctor.derive.plan_steps import belongs_to_system, pins_of_present, steps_for
+from doctor.derive.plan_steps import belongs_to_system, has_directml, pins_of_present, steps_for
 from doctor.derive.plan_tables import python_row
 from doctor.derive.wheels import from_an_index
 from doctor.knowledge.directml import last_directml_release
@@ -53,7 +53,7 @@ def plan(machine: Machine, intent: Intent | None, derived: Derived) -> Plan:
         reason=_reason(choice, choices, refusals, asked),
         asked=asked,
         gives_up=choice.gives_up,
-        needs=(*choice.needs, *_needs_of_python(machine, action)),
+        notes=(*choice.notes, *_notes_on_present(machine, action)),
         python=python if choice.option != "cuda" else None,
         steps=done.steps,
         way_back=done.way_back,
@@ -80,14 +80,16 @@ def _chosen(choices: Sequence[Choice], asked: str | None) -> Choice | None:
 
 
 def _reason(choice: Choice, choices: Sequence[Choice], refusals: Sequence[Refusal], asked: str | None) -> str:
-    """Beside an AMD GPU the CPU is taken for what keeps ROCm away."""
-    if choice.option != "cpu" or not choice.gives_up:
+    """Where the CPU, or DirectML, is taken beside an AMD GPU, what keeps ROCm away comes first."""
+    if choice.option not in ("cpu", "directml") or not choice.gives_up:
         return choice.reason
     if asked is not None:
-        return "It was asked for."
+        return "It was asked for." if choice.option == "cpu" else choice.reason
     rocm = [each.reason for each in refusals if each.option == "rocm"]
     rocm += [f"ROCm would be another way, but {each.why_not}." for each in choices if each.option == "rocm"]
-    return rocm[0] if rocm else choice.reason
+    if not rocm:
+        return choice.reason
+    return rocm[0] if choice.option == "cpu" else f"{rocm[0]} DirectX 12 reaches it."
 
 
 def _python_rows(machine: Machine, choice: Choice, python: PythonChoice) -> tuple[TableRow, ...]:
@@ -115,7 +117,7 @@ def _without_choice(
         asked=asked,
         other_ways=_other_ways(choices, None),
         refusals=tuple(refusals),
-        look_up=(page,),
+        look_up=() if _chosen(choices, None) else (page,),
         unknowns=unknowns,
     )
 
@@ -125,7 +127,8 @@ def _other_ways(choices: Sequence[Choice], chosen: Choice | None) -> tuple[Other
     default = _chosen(choices, None)
     ways = []
     for each in choices:
-        against = each.why_not or (each.gives_up[0] if each.gives_up and each is not default else None)
+        price = f"it gives up {each.gives_up[0]}" if each.gives_up and each is not default else None
+        against = each.why_not or price
         if each is not chosen:
             ways.append(OtherWay(each.option, each.title, against, is_default=each is default))
     return tuple(ways)
@@ -141,9 +144,10 @@ def _action(machine: Machine, choice: Choice, python: PythonChoice, derived: Der
         return "keep"
     if not choice.installs or (python.fits is False and python.take is None):
         return "look-up"
-    if python.fits is False or belongs_to_system(machine) or not from_an_index(machine):
+    apart = installed is None or python.fits is False or belongs_to_system(machine) or not from_an_index(machine)
+    if apart or (choice.option != "directml" and has_directml(machine)):
         return "environment"
-    return "install" if installed is False else "replace"
+    return "replace" if installed else "install"
 
 
 def suits(machine: Machine, choice: Choice, derived: Derived) -> bool | None:
@@ -172,13 +176,15 @@ def suits(machine: Machine, choice: Choice, derived: Derived) -> bool | None:
     return in_wheel if in_wheel is not None else False if runs == "no" else None
 
 
-def _needs_of_python(machine: Machine, action: str) -> tuple[str, ...]:
-    needs = []
+def _notes_on_present(machine: Machine, action: str) -> tuple[str, ...]:
+    notes = []
     if action in ("install", "replace") and machine.os is not None and not tools_here(machine).named:
-        needs.append("Activate the environment that you mean first: the commands take the Python of that.")
-    if machine.python is not None and machine.python.manager == "poetry" and action != "keep":
-        needs.append("Poetry does not learn of what pip installs: its next install may put the old torch back.")
-    return tuple(needs)
+        notes.append("Activate the environment that you mean first: the commands take the Python of that.")
+    if machine.python is not None and machine.python.manager == "poetry" and action in ("install", "replace"):
+        notes.append("Poetry does not learn of what pip installs: its next install may put the old torch back.")
+    if action == "keep" and any(row.outcome not in (None, "ok", "skipped") for row in machine.exercises or ()):
+        notes.append("But not every exercise came out right: amd-doctor check says why.")
+    return tuple(notes)
 
 
 def _constraints(machine: Machine, choice: Choice, action: str) -> tuple[str, ...]:

@@ -53,11 +53,11 @@ def directml(machine: Machine) -> Choice | Refusal:
         return Refusal("directml", reason)
     last = last_directml_release()
     in_wsl = _wsl(machine) > 0
-    words = rocm_gpu_words(machine) or "The GPU"
+    words = rocm_gpu_words(machine) or "the GPU"
     price = [
-        f"torch stays at {last.torch}, and Python at {version_of(last.windows[-1])} or older.",
-        f"Nobody develops it any more: the last release is of {last.released}.",
-        "Autocast does not work, and some operators fall back to the CPU.",
+        f"every torch but {last.torch}, and every Python after {version_of(last.windows[-1])}",
+        f"new releases: the last is of {last.released}, and nobody develops it any more",
+        "autocast, and some operators, which fall back to the CPU",
     ]
     page = official_page("directml-wsl" if in_wsl else "directml-windows")
     build = _WSL_BUILD if in_wsl else _WINDOWS_BUILD
@@ -65,9 +65,9 @@ def directml(machine: Machine) -> Choice | Refusal:
         backend="directml",
         option="directml",
         title="DirectML (torch-directml)",
-        reason=f"{words} can be reached through DirectX 12.",
+        reason=f"DirectX 12 reaches {words}.",
         gives_up=tuple(price),
-        needs=(f"Windows of build {build} or later, and a current graphics driver of Windows.",),
+        notes=(f"It needs Windows of build {build} or later, and a current graphics driver there.",),
         installs=_directml_installs(last, in_wsl),
         pythons=tuple(map(version_of, last.tags("linux" if in_wsl else "windows"))),
         newest=version_of(last.tags("linux" if in_wsl else "windows")[-1]),
@@ -127,7 +127,7 @@ def cpu(machine: Machine) -> Choice | Refusal:
         option="cpu",
         title="the CPU alone",
         reason=_cpu_reason(machine),
-        gives_up=("The GPU is not used.",) if machine.gpus else (),
+        gives_up=("the GPU",) if machine.gpus else (),
         installs=(Install(("torch",), index),),
         pythons=tuple(map(version_of, tags)),
         newest=newest_settled(tags),

@@ -63,6 +63,7 @@ class Install(msgspec.Struct, frozen=True):
 class Choice(msgspec.Struct, frozen=True):
     """A backend that can work on a machine, and everything about it that does not depend on the Python.
 
+    `gives_up` are things, `notes` sentences on what it needs or what else to know.
     `pythons` are the versions that it has wheels for, ascending (`"3.13t"`: without the global lock), and `newest` is
     the one to get where the present one is none of them. With no `installs` nothing proves what to install: the page
     in `look_up` says it.
@@ -73,7 +74,7 @@ class Choice(msgspec.Struct, frozen=True):
     title: str
     reason: str
     gives_up: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     installs: tuple[Install, ...] = ()
     pythons: tuple[str, ...] = ()
     newest: str | None = None
@@ -125,7 +126,7 @@ class Plan(msgspec.Struct, frozen=True):
     reason: str
     asked: str | None = None
     gives_up: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     python: PythonChoice | None = None
     steps: tuple[Step, ...] = ()
     way_back: WayBack | None = None

@@ -11,7 +11,7 @@ from doctor.derive.gpu_device import GpuDevice
 from doctor.derive.gpus import GpuFacts, gpu_facts
 from doctor.derive.plan_model import Choice, Install, LookUp, Refusal
 from doctor.derive.plan_python import platform_machine, versions_between
-from doctor.derive.plan_tables import last_on_pytorch_org, later_releases, override_row, page_row, wheel_rows
+from doctor.derive.plan_tables import last_on_index, later_releases, override_row, page_row, wheel_rows
 from doctor.derive.versions import parsed, release_below
 from doctor.derive.wheels import PARTNERS, WheelSource, best_source, sources_for
 from doctor.knowledge.gfx import GfxRow, gfx_row
@@ -43,11 +43,14 @@ def rocm(machine: Machine, derived: Derived) -> Choice | Refusal:
 
 
 def _sources(machine: Machine, gfx: str) -> tuple[WheelSource, ...]:
-    """Where wheels for a target come from. A processor that nobody named is taken for x86-64: the plan says so."""
+    """Where wheels for a target come from. Old releases count only where there are no others: another Python is the
+    better way. A processor that nobody named is taken for x86-64, and the plan says so."""
     if platform_machine(machine) is None:
         python = msgspec.structs.replace(machine.python or Python(), machine=_X86_64[0])
         machine = msgspec.structs.replace(machine, python=python)
-    return sources_for(machine, gfx)
+    found = sources_for(machine, gfx)
+    old = {row.index for row in rocm_wheels().pytorch if row.old}
+    return tuple(source for source in found if source.index_url not in old) or found
 
 
 def rocm_gpu_words(machine: Machine) -> str | None:
@@ -111,8 +114,8 @@ def _by_wheel(machine: Machine, derived: Derived, gpu: GpuDevice, gfx: str, sour
         option="rocm",
         title=titles[backend],
         reason=f"{_words(gpu)}: these wheels have code for it.{_not_on_pytorch_org(gpu, backend)}",
-        gives_up=_price(of_amd),
-        needs=(*_system_needs(machine, derived, gpu), *_beside(derived)),
+        gives_up=_price(source),
+        notes=(*_system_notes(machine, derived, gpu), *_nodes_notes(derived), *_beside(derived)),
         installs=(Install(_requirements(machine, source), source.index_url),),
         pythons=versions_between(str(source.first_python), str(source.last_python)),
         newest=str(source.last_python),
@@ -143,27 +146,27 @@ def _requirements(machine: Machine, source: WheelSource) -> tuple[str, ...]:
     return (source.requirement, *(f"{name}{extra}" if name == "torchvision" else name for name in installed))
 
 
-def _price(of_amd: bool) -> tuple[str, ...]:
+def _price(source: WheelSource) -> tuple[str, ...]:
     amd = rocm_wheels().amd
-    if of_amd:
-        return (f"torch before {amd.torch[0]} and after {amd.torch[1]}: the tables know no more on this index.",)
-    return (f"torch after {last_on_pytorch_org()}: the tables know no ROCm index for it.",)
+    if source.index_url == amd.index:
+        return (f"torch before {amd.torch[0]} and after {amd.torch[1]}, which the tables do not know on this index",)
+    return (f"torch after {last_on_index(source.index_url)}, which the tables do not know on this index",)
 
 
-def _system_needs(machine: Machine, derived: Derived, gpu: GpuDevice) -> tuple[str, ...]:
+def _system_notes(machine: Machine, derived: Derived, gpu: GpuDevice) -> tuple[str, ...]:
     system, row = machine.os, gfx_row(gpu.gfx)
     if system is None or row is None:
         return ()
     if platform_machine(machine) is None:
-        return ("An x86-64 processor: the wheels are for no other, and nothing tells which this is.",)
+        return ("It needs an x86-64 processor, and nothing tells which this is.",)
     if system.kind == "windows":
         hides = derived.windows_driver.hides if derived.windows_driver else None
         broken = f"This driver was reported to hide the GPU from ROCm: {hides}." if hides not in (None, "none") else ""
-        return tuple(text for text in ("A current Adrenalin driver of AMD.", broken) if text)
-    return _kernel_needs(system.kernel, row)
+        return tuple(text for text in ("It needs a current Adrenalin driver of AMD.", broken) if text)
+    return _kernel_notes(system.kernel, row)
 
 
-def _kernel_needs(kernel: str | None, row: GfxRow) -> tuple[str, ...]:
+def _kernel_notes(kernel: str | None, row: GfxRow) -> tuple[str, ...]:
     if row.kernel is None or parsed(row.kernel) is None:
         return ()
     wanted = f"For {row.gfx} AMD asks for Linux {row.kernel} or later"
@@ -176,6 +179,14 @@ def _kernel_needs(kernel: str | None, row: GfxRow) -> tuple[str, ...]:
 def _is_older(kernel: str | None, wanted: str) -> bool | None:
     bound = parsed(wanted)
     return None if kernel is None or bound is None else release_below(kernel.partition("-")[0], bound.release)
+
+
+def _nodes_notes(derived: Derived) -> tuple[str, ...]:
+    """Where the driver offers no way in, no wheel helps. Of containers the steps speak."""
+    access, reach = derived.gpu_access, derived.gpu_reach
+    if access is None or not access.missing or (reach is not None and reach.container_without_nodes):
+        return ()
+    return (f"There is no {access.missing_nodes} yet, and ROCm needs it: amd-doctor check says why.",)
 
 
 def _beside(derived: Derived) -> tuple[str, ...]:
@@ -217,10 +228,10 @@ def _by_override(machine: Machine, gpu: GpuDevice) -> Choice | Refusal:
         title=f"the ROCm build of download.pytorch.org, run as {named}",
         reason=f"No wheel has code for {_words(gpu)}; users report that the code for {named} runs on it.",
         gives_up=(
-            "AMD supports none of this: it may crash, hang or compute wrong numbers.",
-            *_price(of_amd=False),
+            "the support of AMD: it may crash, hang or compute wrong numbers",
+            *_price(source),
         ),
-        needs=_beside_override(named),
+        notes=_beside_override(named),
         installs=(Install(_requirements(machine, source), source.index_url),),
         pythons=versions_between(str(source.first_python), str(source.last_python)),
         newest=str(source.last_python),
@@ -249,14 +260,22 @@ def _in_wsl(machine: Machine, gpu: GpuDevice | None) -> Choice | Refusal:
         option="rocm",
         title="ROCm in WSL 2",
         reason=f"{name} is reached through /dev/dxg; AMD supports that for some Radeon cards.",
-        gives_up=("Programs may get no more graphics memory than WSL has RAM.",),
-        needs=(
-            f"On Windows: Adrenalin {_WSL_ADRENALIN} or later. In WSL: ROCm 7 with librocdxg.",
-            "Ubuntu's packages libhsa-runtime64-1 and libhsakmt1 must not be installed: they hide AMD's.",
+        gives_up=("graphics memory beyond the RAM of WSL, perhaps",),
+        notes=(
+            f"It needs Adrenalin {_WSL_ADRENALIN} or later on Windows, and ROCm 7 with librocdxg in WSL.",
+            "Ubuntu's packages libhsa-runtime64-1 and libhsakmt1 must not be there: they hide AMD's.",
             "No /dev/kfd, no /dev/dri and no GPU in lspci are normal in WSL. Docker inside it does not help.",
+            *_outside_wsl(gpu),
         ),
         why_not=None if known else "it is not known which GPU Windows has",
         enable_dxg=True,
         sources=(page_row(page),),
         look_up=(LookUp("Whether this card is supported, and which wheels to install in WSL", page.address),),
     )
+
+
+def _outside_wsl(gpu: GpuDevice | None) -> tuple[str, ...]:
+    row = gfx_row(gpu.gfx) if gpu is not None else None
+    if row is None or row.windows is None:
+        return ()
+    return (f"On Windows itself AMD has wheels for {row.gfx}: amd-doctor plan, run there, prints how to get them.",)

@@ -30,6 +30,7 @@ _FAMILY = ("torch", "torchvision", "torchaudio", "torch-directml", "triton", "py
 #: What of it a way back names; the rest comes along.
 _NAMED = _FAMILY[:4]
 
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _OVERRIDE_NAME = re.compile(rf"{OVERRIDE}(_\d{{1,3}})?")
 _GROUP = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 _LOCAL_ROCM = re.compile(r"rocm(\d{1,2}(?:\.\d{1,2}){1,2})")
@@ -51,16 +52,31 @@ def steps_for(machine: Machine, derived: Derived, choice: Choice, python: Python
         after = _after(machine, derived, choice, tools_here(machine), options)
         return Steps((*before, *_variables(machine, choice), *after))
     if action == "look-up":
-        page = choice.look_up[0]
-        step = Step("look-up", f"{page.what}: {page.page}")
-        after = _after(machine, derived, choice, tools_here(machine), options)
-        return Steps((*before, step, *_variables(machine, choice), *after))
-    made = _in_new_environment(machine, python) if action == "environment" else _in_present(machine, action)
+        return _looked_up(machine, derived, choice, before, options)
+    made = _in_new_environment(machine, python) if action == "environment" else _in_present(machine, choice, action)
     installs = [made.tools.install(each) for each in choice.installs]
     install = Step("install", _install_text(choice), joined(installs))
     after = _after(machine, derived, choice, made.tools, options)
     steps = (*before, *made.steps, install, *_variables(machine, choice), *after)
     return Steps(steps, made.way_back, made.look_up)
+
+
+def _looked_up(
+    machine: Machine, derived: Derived, choice: Choice, before: tuple[Step, ...], options: str
+) -> Steps:
+    """No table proves what to install, so a page has the word; the way back is made before it."""
+    tools, page = tools_here(machine), choice.look_up[0]
+    step = Step("look-up", f"Open this page, and do what it says. {page.what}: {page.page}")
+    after = (*_variables(machine, choice), *_after(machine, derived, choice, tools, options))
+    if machine.torch is None or not machine.torch.installed:
+        return Steps((*before, step, *after))
+    family = installed_family(machine) or ("torch",)
+    way_back, look_up = _restore(machine, tools, family)
+    return Steps((*before, _save(tools), step, *after), way_back, look_up)
+
+
+def _save(tools: Tools) -> Step:
+    return Step("save", f"Save the present versions: {SAVED_VERSIONS} is the way back.", tools.freeze())
 
 
 def installed_family(machine: Machine) -> tuple[str, ...]:
@@ -101,9 +117,17 @@ def _in_new_environment(machine: Machine, python: PythonChoice) -> _Place:
 
 def _why(machine: Machine) -> str:
     """Why not in the environment that is there, although its Python would do."""
+    if machine.torch is None or machine.torch.installed is None:
+        return ": whether a torch is there is not known, and none is replaced unseen."
+    if has_directml(machine):
+        return ": the torch-directml that is there is left alone."
     if belongs_to_system(machine):
         return ": this is the Python of the system, and pip must leave that alone."
     return ": the torch that is there did not come from an index of wheels, and is left alone."
+
+
+def has_directml(machine: Machine) -> bool:
+    return machine.torch_directml is not None and bool(machine.torch_directml.installed)
 
 
 def belongs_to_system(machine: Machine) -> bool:
@@ -113,16 +137,18 @@ def belongs_to_system(machine: Machine) -> bool:
     return on_linux and python is not None and python.manager == "system" and not python.venv
 
 
-def _in_present(machine: Machine, action: str) -> _Place:
+def _in_present(machine: Machine, choice: Choice, action: str) -> _Place:
     tools = tools_here(machine)
     if action == "install":
-        text = "Nothing is replaced. To go back, uninstall it again."
-        return _Place(tools, (), WayBack(text, tools.pip("uninstall", "torch")))
+        names = [_NAME.match(each) for install in choice.installs for each in install.requirements]
+        brought = ("torch", "torchvision") if choice.option == "directml" else ()
+        found = dict.fromkeys((*(name[0] for name in names if name is not None), *brought))
+        text = "No torch is replaced. To go back, uninstall the new one."
+        return _Place(tools, (), WayBack(text, tools.pip("uninstall", " ".join(found))))
     family = installed_family(machine) or ("torch",)
-    save = Step("save", f"Save the present versions: {SAVED_VERSIONS} is the way back.", tools.freeze())
     remove = Step("remove", "Remove this torch and what belongs to it.", tools.pip("uninstall", " ".join(family)))
     way_back, look_up = _restore(machine, tools, family)
-    return _Place(tools, (save, remove), way_back, look_up)
+    return _Place(tools, (_save(tools), remove), way_back, look_up)
 
 
 def _restore(machine: Machine, tools: Tools, family: tuple[str, ...]) -> tuple[WayBack, tuple[LookUp, ...]]:

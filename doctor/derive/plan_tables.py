@@ -71,6 +71,11 @@ def first_clause(source: str) -> str:
     return source.partition(";")[0]
 
 
+def last_on_index(index_url: str) -> str:
+    """The last release of torch on an index of download.pytorch.org, as far as the tables know."""
+    return [row.torch for row in rocm_wheels().pytorch if row.index == index_url][-1]
+
+
 def last_on_pytorch_org() -> str:
     """The last release of torch with an index for ROCm in the tables."""
     return [row.torch for row in rocm_wheels().pytorch if row.index is not None][-1]

@@ -129,6 +129,11 @@ def test_types_that_failed(rows: list[Exercise], failed: tuple[str, ...] | None)
     assert facts(*rows).types_failed == failed
 
 
+def test_names_may_be_written_with_underscores() -> None:
+    told = facts(row("inference_mode", "exception"), row("optimizer_before_to", "wrong", "no parameter moved"))
+    assert (told.inference_mode, told.before_to_moves_nothing, told.failed) == ("exception", True, "none")
+
+
 WARNING = (
     "UserWarning: The operator 'aten::lerp.Scalar_out' is not currently supported on the DML backend and will fall back"
     " to run on the CPU. This may have performance implications."

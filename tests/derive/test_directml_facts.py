@@ -177,6 +177,8 @@ def test_where_amd_has_something_better(system: dict[str, Any], gpus: Any, named
             TorchDirectml(installed=True, version=LAST, requires_torch="2.4.0", requires_torchvision="0.19.1"),
         ),
         ({"torch_directml": {"installed": False}}, TorchDirectml(installed=False)),
+        ({"exercises": [{"name": "lstm", "device": "privateuseone:0"}]}, TorchDirectml(installed=True)),
+        ({"exercises": [{"name": "lstm", "device": "cuda:0"}]}, None),
         ({}, None),
     ],
 )

@@ -108,3 +108,8 @@ def test_the_node_of_wsl() -> None:
     assert facts({"/dev/dxg": OPEN}).dxg_exists is True
     assert facts({"/dev/dxg": ABSENT}).dxg_exists is False
     assert facts({}).dxg_exists is None
+
+
+def test_a_render_node_of_which_it_is_not_known_whether_it_exists_is_not_missing() -> None:
+    facts = gpu_access_facts(Machine(nodes={"/dev/kfd": Node(exists=True), "/dev/dri/renderD128": Node(readable=True)}))
+    assert (facts.missing, facts.render_nodes) == (None, None)
