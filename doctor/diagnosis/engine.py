@@ -16,7 +16,7 @@ from doctor.diagnosis.model import SEVERITIES, Diagnosis, Finding, Fix, Needed, 
 from doctor.diagnosis.order import Links, in_order
 from doctor.diagnosis.paths import machine_facts
 from doctor.diagnosis.rules import ENGLISH, Rule, in_language
-from doctor.diagnosis.template import filled
+from doctor.diagnosis.template import facts_of, filled
 from doctor.diagnosis.truth import Unknown
 from doctor.machine.crash import Crash
 from doctor.machine.model import Machine, UnknownFact
@@ -119,13 +119,20 @@ def _finding(rule: Rule, scope: Scope, severity: str, language: str) -> Finding:
         rule=rule.id,
         severity=severity,
         area=rule.area,
-        subject=None if file.subject is None else text(file.subject),
+        subject=_subject(file.subject, value),
         title=text(file.title),
         evidence=text(file.evidence),
         why=in_language(file.why, language),
         fix=Fix(text=text(file.fix.text), commands=_commands(rule, scope, value)),
         references=file.references,
     )
+
+
+def _subject(template: str | None, value: Callable[[str], Any]) -> str | None:
+    """What a finding is about; None where it is about everything, or nobody knows which item it is."""
+    if template is None or any(isinstance(value(fact), Unknown) for fact in facts_of(template)):
+        return None
+    return filled(template, value)
 
 
 def _commands(rule: Rule, scope: Scope, value: Callable[[str], Any]) -> tuple[str, ...]:
@@ -137,11 +144,11 @@ def _commands(rule: Rule, scope: Scope, value: Callable[[str], Any]) -> tuple[st
 
 
 def _once_per_subject(findings: Sequence[Finding]) -> list[Finding]:
-    """Two cards of one name are one line, with the worse of the two verdicts."""
+    """Two cards of one name are one line, with the worse of the two verdicts. Those without a name stay apart."""
     worst: dict[str | None, Finding] = {}
     for finding in sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)):
         worst.setdefault(finding.subject, finding)
-    return [finding for finding in findings if worst[finding.subject] is finding]
+    return [finding for finding in findings if finding.subject is None or worst[finding.subject] is finding]
 
 
 def _needs(machine: Machine, rule: Rule, missing: Sequence[str]) -> tuple[Needed, ...]:

@@ -1,9 +1,9 @@
 """Root cause first: what is silenced goes, what is explained stands behind its cause, the worst tree comes first.
 
-Of two rules that judge the same list, one explains or silences the other for the same subject only. A finding explains
-nothing that is worse than itself: a rule may end in an error or in a note, and a note is no cause of an error. What a
-silenced finding explains or silences, its silencer does: it was true, only better said by another. The tests refuse
-rules that explain or silence each other in a circle; here, such findings are kept.
+Of two rules that judge the same things, one explains or silences the other for the same subject only, or where nobody
+knows the subject. A finding explains nothing that is worse than itself: a rule may end in an error or in a note, and a
+note is no cause of an error. What a silenced finding explains or silences, its silencer does: it was true, only better
+said by another. The tests refuse rules that explain or silence each other in a circle; here, such findings are kept.
 """
 
 from __future__ import annotations
@@ -56,9 +56,20 @@ def _rank(finding: Finding) -> int:
 
 
 def _speaks_of(one: Finding, other: Finding, links: Mapping[str, Links]) -> bool:
-    """May `one` say something about `other`? Not where both judge the same list, and different items of it."""
-    each = links[one.rule].each
-    return one is not other and (each is None or each != links[other.rule].each or one.subject == other.subject)
+    """May `one` say something about `other`? Not where both judge the same things, and different ones of them."""
+    if one is other:
+        return False
+    if None in (one.subject, other.subject) or not _of_one_kind(links[one.rule].each, links[other.rule].each):
+        return True
+    return one.subject == other.subject
+
+
+def _of_one_kind(one: str | None, other: str | None) -> bool:
+    """Do two rules judge the same list, or two lists of one part of the derived facts (`derived.gpu_code.gpus` and
+    `derived.gpu_code.failed`)? Those call the same things by the same names."""
+    if one is None or other is None:
+        return False
+    return one == other or (one.startswith("derived.") and one.rpartition(".")[0] == other.rpartition(".")[0])
 
 
 def _silencers(findings: Sequence[Finding], links: Mapping[str, Links]) -> dict[int, int]:
