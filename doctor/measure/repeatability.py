@@ -25,7 +25,7 @@ class Repeatability(msgspec.Struct, frozen=True):
     pairs: int
     within: float
     level: float
-    drifts: bool  # the interval excludes 0
+    drifts: bool  # the interval excludes 0; told only at 0.95, from six pairs on
 
     @property
     def disturbed(self) -> bool:
@@ -40,5 +40,5 @@ def repeatability(log_seconds: Sequence[float]) -> Repeatability | None:
     paired = Paired([log_seconds[2 * at + 1] - log_seconds[2 * at] for at in range(pairs)])
     bounds, risk = paired.widest(PRINTED_ALPHA)
     within = max(abs(gain_of(bounds.low)), abs(gain_of(bounds.high)))
-    level = 0.95 if risk == PRINTED_ALPHA else 1 - 2 * risk
-    return Repeatability(pairs, within, level, drifts=bounds.low > 0 or bounds.high < 0)
+    excludes_zero = bounds.low > 0 or bounds.high < 0
+    return Repeatability(pairs, within, 1 - 2 * risk, drifts=excludes_zero and risk <= PRINTED_ALPHA)

@@ -7,6 +7,7 @@ thread counts of earlier ones: the best count of a chip is often neither all cor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -30,6 +31,61 @@ class Arm(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str = ""
 
 
+class Addition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Variables that are tried on top of the setting that leads: a wait policy, an allocator, a kernel path."""
+
+    name: str
+    variables: dict[str, str | None]
+    title: str = ""
+
+    def on(self, arm: Arm) -> Arm:
+        setting = Setting(variables={**arm.setting.variables, **self.variables}, cpus=arm.setting.cpus)
+        return Arm(f"{arm.name} + {self.name}", setting, f"{arm.title}, {self.title}")
+
+
+def is_default(setting: Setting, default_threads: int | None) -> bool:
+    """Whether a setting only asks for the threads that the target starts anyway."""
+    if setting.cpus is not None or default_threads is None:
+        return False
+    return all(
+        name in (_THREADS, _ALSO_THREADS) and value == str(default_threads)
+        for name, value in setting.variables.items()
+    )
+
+
+def threads_of(setting: Setting) -> int | None:
+    """The thread count that a setting asks for; None where it asks for none."""
+    value = setting.variables.get(_THREADS)
+    return int(value) if value is not None and value.isascii() and value.isdigit() else None
+
+
+def between(leader: Arm, tried: Iterable[Arm], default_threads: int | None) -> tuple[Arm, ...]:
+    """The thread counts halfway (as ratios) between the leader and its neighbours that were tried in the same place,
+    the default among them. None where the leader asks for no threads, or nothing lies between."""
+    own = threads_of(leader.setting)
+    if own is None:
+        return ()
+    counts = {threads_of(arm.setting) for arm in tried if arm.setting.cpus == leader.setting.cpus}
+    counts |= {default_threads} if leader.setting.cpus is None else {1}
+    known = sorted(count for count in counts if count is not None)
+    lower, upper = (max((c for c in known if c < own), default=own), min((c for c in known if c > own), default=own))
+    middles = {round(math.sqrt(own * other)) for other in (lower, upper)} - {own, lower, upper}
+    return tuple(_with_threads(leader, count) for count in sorted(middles))
+
+
+def _with_threads(arm: Arm, count: int) -> Arm:
+    own = str(threads_of(arm.setting))
+    variables = {
+        name: str(count) if name in (_THREADS, _ALSO_THREADS) else value
+        for name, value in arm.setting.variables.items()
+    }
+    return Arm(
+        name=arm.name.replace(f"threads-{own}", f"threads-{count}", 1),
+        setting=Setting(variables=variables, cpus=arm.setting.cpus),
+        title=f"{count} threads: beside {arm.name}",
+    )
+
+
 class _Place(msgspec.Struct, frozen=True):
     threads: int
     cpus: str | None
@@ -45,9 +101,9 @@ def thread_arms(
     for place in _places(layout):
         threads = min(place.threads, layout.budget)
         cpus = None if place.cpus == layout.all_cpus else place.cpus
-        if threads >= 1 and (threads, cpus) != (default_threads, None):
+        if threads >= 1:
             arms.setdefault((threads, cpus), _arm(threads, cpus, place, env))
-    return tuple(arms.values())[:most]
+    return tuple(arm for arm in arms.values() if not is_default(arm.setting, default_threads))[:most]
 
 
 def _arm(threads: int, cpus: str | None, place: _Place, env: Mapping[str, str]) -> Arm:

@@ -18,11 +18,10 @@ from doctor.measure.units import DEFAULT, Answer, Setting, Stage, Unit, UnitResu
 from doctor.tune.arms import Arm
 from doctor.tune.plan import Plan
 
-#: A unit is given up when it takes this many times as long as the default did, and at least `_LEAST_LIMIT_SECONDS`.
+#: A unit is given up when it takes this many times as long as the default does; before that is known, the whole
+#: budget. Never earlier than `_LEAST_LIMIT_SECONDS`.
 _LIMIT_FACTOR = 6.0
 _LEAST_LIMIT_SECONDS = 30.0
-#: Before the default's own cost is known: a cold disk may hold torch.
-_FIRST_LIMIT_SECONDS = 120.0
 
 DEFAULT_ARM = Arm(DEFAULT, Setting(), "as it is now")
 
@@ -65,6 +64,7 @@ class Meter:
         self.leader: str | None = None
         self.disturbed: list[Disturbance] = []
         self.reference: Mapping[str, Answer] = {}
+        self.default_threads = plan.default_threads
         self._costs: dict[str, list[float]] = {}
 
     @property
@@ -87,8 +87,9 @@ class Meter:
             wrong = wrong_answer(self.reference, result)
             if wrong is not None:
                 result = msgspec.structs.replace(result, outcome="wrong", detail=wrong)
-        elif result.outcome == "ok" and not self.reference:
-            self.reference = answers_of(result)
+        elif result.outcome == "ok":
+            self.reference = self.reference or answers_of(result)
+            self.default_threads = self.default_threads or result.threads
         self.spent_seconds += result.wall_seconds
         self._costs.setdefault(arm.name, []).append(result.wall_seconds)
         found = disturbances(result.readings)
@@ -105,7 +106,7 @@ class Meter:
             setting=arm.setting,
             workloads=self.plan.workloads,
             pad_bytes=pad_bytes(self.plan.seed, self.count),
-            limit_seconds=max(_LEAST_LIMIT_SECONDS, _LIMIT_FACTOR * known) if known else _FIRST_LIMIT_SECONDS,
+            limit_seconds=max(_LIMIT_FACTOR * known if known else self.plan.budget_seconds, _LEAST_LIMIT_SECONDS),
         )
         self.count += 1
         return Step(unit, self.spent_seconds, self.plan.budget_seconds, self.live, self.leader)

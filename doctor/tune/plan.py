@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from doctor.measure.units import DEFAULT, Setting
-from doctor.tune.arms import Arm
+from doctor.tune.arms import Addition, Arm, is_default
 from doctor.tune.budget import DEFAULT_SECONDS
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`arms` stand in their order of priority and do not hold the default. `workloads` is the objective: their
-    geometric mean. `default_threads`: what the target starts without any setting, where known.
+    """`arms` and `additions` stand in their order of priority; the default is none of them. `workloads` is the
+    objective: their geometric mean. `default_threads`: what the target starts without any setting, where known.
 
     `subject` says what was measured (hardware, torch, a digest of the user's command), so that a saved run is only
     resumed on the same. Raises ValueError for a plan that cannot be run.
@@ -20,6 +20,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     seed: int
     workloads: tuple[str, ...]
     arms: tuple[Arm, ...]
+    additions: tuple[Addition, ...] = ()
     budget_seconds: float = DEFAULT_SECONDS
     default_threads: int | None = None
     subject: dict[str, str] = {}
@@ -32,14 +33,12 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
             raise ValueError("the arms of a plan need names of their own")
 
 
-def variables_alone(plan: Plan, arm: Arm) -> Arm | None:
+def variables_alone(arm: Arm, default_threads: int | None) -> Arm | None:
     """The arm as a sourced file would give it, without its mask. None where that is the arm itself, or the default."""
-    if arm.setting.cpus is None or not arm.setting.variables:
+    alone = Setting(variables=arm.setting.variables)
+    if arm.setting.cpus is None or is_default(alone, default_threads) or not alone.variables:
         return None
-    threads = arm.setting.variables.get("OMP_NUM_THREADS")
-    if len(set(arm.setting.variables.values())) == 1 and threads == str(plan.default_threads):
-        return None
-    return Arm(arm.name + VARIABLES_ALONE, Setting(variables=arm.setting.variables), arm.title)
+    return Arm(arm.name + VARIABLES_ALONE, alone, arm.title)
 
 
 #: Behind the name of the second candidate.

@@ -7,20 +7,22 @@ its saved events: they are sent again, then the experiment takes over.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Protocol
+
+import msgspec
 
 from doctor.measure.guard import in_words
 from doctor.measure.repeatability import repeatability
 from doctor.measure.units import DEFAULT, Measured, Unit, UnitResult
 from doctor.measure.verdict import MIN_PAIRS
-from doctor.tune.arms import Arm
-from doctor.tune.budget import Division, confirming_groups, divide, units_within
+from doctor.tune.arms import Arm, is_default
+from doctor.tune.budget import Division, additions_within, confirming_groups, divide, units_within
 from doctor.tune.confirm import confirm
 from doctor.tune.meter import DEFAULT_ARM, Meter, Step
 from doctor.tune.plan import Plan, variables_alone
 from doctor.tune.result import Ending, TuneResult
-from doctor.tune.search import ArmReport, search
+from doctor.tune.search import ArmReport, Searched, search, search_additions
 
 
 class Experiment(Protocol):
@@ -60,37 +62,26 @@ def events(
 def course(plan: Plan) -> Generator[Step, UnitResult, TuneResult]:
     """The run of a plan: yields steps, is sent the result of each step's unit, returns what was found."""
     meter = Meter(plan)
-    if not plan.arms:
-        return _ended(meter, "nothing-to-try", detail="no setting differs from the default on this machine")
     # The first process reads torch from the disk, the second tells the cost.
-    for number in (0, 1):
+    for number in (0, 1) if plan.arms else ():
         meter.forget_costs()
         booked = yield from meter.measure(DEFAULT_ARM, "cost", number)
-    if not booked.ok:
-        return _ended(meter, "default-failed", detail=booked.failure)
+        if not booked.ok:
+            return _ended(meter, "default-failed", detail=booked.failure)
     unit_seconds = meter.cost_of(DEFAULT)
-    group = 3 if any(variables_alone(plan, arm) for arm in plan.arms) else 2
-    units = units_within(meter.left_seconds, unit_seconds)
-    division = divide(units, len(plan.arms), group)
+    arms = tuple(arm for arm in plan.arms if not is_default(arm.setting, meter.default_threads))
+    if not arms:
+        return _ended(meter, "nothing-to-try", detail="no setting differs from the default on this machine")
+    group = 3 if any(variables_alone(arm, meter.default_threads) for arm in arms) else 2
+    division = divide(units_within(meter.left_seconds, unit_seconds), len(arms), group, bool(plan.additions))
     if division is None:
         needed = meter.spent_seconds + unit_seconds * (MIN_PAIRS * group + 2)
         return _ended(meter, "budget-too-small", unit_seconds=unit_seconds, needed_seconds=needed)
-    return (yield from _tuned(meter, division, unit_seconds))
-
-
-def _tuned(meter: Meter, division: Division, unit_seconds: float) -> Generator[Step, UnitResult, TuneResult]:
-    plan = meter.plan
-    tried, skipped = plan.arms[: division.arms], plan.arms[division.arms :]
-    until = meter.spent_seconds + division.search_units * unit_seconds
-    found = yield from search(meter, tried, until)
-    known: dict[str, Any] = {
-        "unit_seconds": unit_seconds,
-        "arms": found.reports + tuple(ArmReport(arm.name, "not-tried") for arm in skipped),
-        "rounds": found.rounds,
-    }
+    found = yield from _searched(meter, arms, division, unit_seconds)
+    known: dict[str, Any] = {"unit_seconds": unit_seconds, "arms": found.reports, "rounds": found.rounds}
     if found.chosen is None:
-        return _ended(meter, "nothing-to-try", detail="every setting that was tried failed", **known)
-    alone = variables_alone(plan, found.chosen)
+        return _ended(meter, "nothing-to-try", detail="no setting that was tried ran to its end", **known)
+    alone = variables_alone(found.chosen, meter.default_threads)
     candidates: list[Arm] = [found.chosen, *([alone] if alone is not None else [])]
     seconds = meter.cost_of(DEFAULT) + len(candidates) * meter.cost_of(found.chosen.name)
     confirmed = yield from confirm(meter, candidates, confirming_groups(meter.left_seconds, seconds))
@@ -103,6 +94,30 @@ def _tuned(meter: Meter, division: Division, unit_seconds: float) -> Generator[S
         repeatability=repeatability(confirmed.default_log_seconds),
         **known,
     )
+
+
+def _searched(
+    meter: Meter, arms: Sequence[Arm], division: Division, unit_seconds: float
+) -> Generator[Step, UnitResult, Searched]:
+    """The arms, then what can be added to the best of them. The reports name also what was not tried."""
+    begun = meter.spent_seconds
+    found = yield from search(meter, arms[: division.arms], begun + division.arm_units * unit_seconds)
+    reports = found.reports + _not_tried(arm.name for arm in arms[division.arms :])
+    additions = meter.plan.additions
+    if found.chosen is None or not additions:
+        return msgspec.structs.replace(found, reports=reports)
+    until = begun + division.search_units * unit_seconds
+    fitting = additions_within(units_within(until - meter.spent_seconds, unit_seconds))
+    tried = [addition.on(found.chosen) for addition in additions[:fitting]]
+    reports += _not_tried(addition.name for addition in additions[fitting:])
+    if not tried:
+        return msgspec.structs.replace(found, reports=reports)
+    added = yield from search_additions(meter, found.chosen, tried, until, first_round=found.rounds)
+    return msgspec.structs.replace(added, reports=reports + added.reports)
+
+
+def _not_tried(names: Iterable[str]) -> tuple[ArmReport, ...]:
+    return tuple(ArmReport(name, "not-tried") for name in names)
 
 
 def _ended(meter: Meter, ending: Ending, **known: Any) -> TuneResult:

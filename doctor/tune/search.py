@@ -2,20 +2,26 @@
 
 Rounds. In each, the default and every live arm run once, in random order. An arm's score is the median over the
 rounds of log(time) minus the round's median, so a slow minute does not count against whoever ran in it. After every
-second round the best third stays. What an arm scored here is never printed as a gain: the best of many noisy numbers
+second round the best third stays. What an arm scored here is never claimed as a gain: the best of many noisy numbers
 is mostly the luckiest.
+
+Twelve arms are a coarse grid of thread counts. After each cut, the counts halfway between the leader and its
+neighbours join. What can only be judged on top of a placement (a wait policy, an allocator) is searched in rounds of
+its own, after the placement is chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from statistics import median
+from typing import NamedTuple
 
 import msgspec
 
 from doctor.measure.schedule import shuffled
 from doctor.measure.units import DEFAULT, UnitResult, log_seconds
-from doctor.tune.arms import Arm
+from doctor.measure.verdict import FASTER_MARGIN
+from doctor.tune.arms import Arm, between
 from doctor.tune.budget import FIRST_ROUNDS, best_third
 from doctor.tune.meter import DEFAULT_ARM, Meter, Step
 
@@ -26,8 +32,8 @@ _SLACK = 1e-9
 class ArmReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the search saw of one arm. `log_ratio` is against the default of the same rounds, an estimate only.
 
-    `fate`: `chosen`; `left`, live to the end but not the best; `out`, thrown out after `rounds`; `failed`, with its
-    `detail`; `not-tried`, where the budget was too small for it.
+    `fate`: `chosen`, one of the arms and at most one of the additions; `left`, live to the end but not the best; `out`,
+    thrown out after `rounds`; `failed`, with its `detail`; `not-tried`, where the budget was too small for it.
     """
 
     name: str
@@ -38,62 +44,108 @@ class ArmReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Searched(msgspec.Struct, frozen=True):
-    """`chosen` is None where every arm failed."""
+    """`chosen` is None where every arm failed. `rounds`: how many there have been in the run by now."""
 
     chosen: Arm | None
     reports: tuple[ArmReport, ...]
     rounds: int
 
 
+#: log(time) of each arm by round.
+_Times = dict[str, dict[int, float]]
+
+
+class _Ran(NamedTuple):
+    """What some rounds gave: every arm that ran, the live ones best first, and the number of the next round."""
+
+    arms: list[Arm]
+    times: _Times
+    live: list[Arm]
+    failed: dict[str, str]
+    number: int
+
+
 def search(meter: Meter, arms: Sequence[Arm], until_seconds: float) -> Generator[Step, UnitResult, Searched]:
     """Search among `arms`, at least one round, until one is left or the next round would end after `until_seconds`
     of the run. The arms stand in their order of priority, which also breaks ties."""
-    live = list(arms)
-    times: dict[str, dict[int, float]] = {arm.name: {} for arm in (DEFAULT_ARM, *arms)}
-    centers: dict[int, float] = {}
-    failed: dict[str, str] = {}
-    number = 0
-    while live and (number == 0 or (len(live) > 1 and _fits(meter, live, until_seconds))):
-        meter.live = len(live)
-        round_times: dict[str, float] = {}
-        for arm in shuffled(meter.plan.seed, "search", number, [DEFAULT_ARM, *live]):
-            booked = yield from meter.measure(arm, "search", number)
+    ran = yield from _rounds(meter, arms, until_seconds, first_round=0)
+    return Searched(ran.live[0] if ran.live else None, _reports(ran, ran.arms, ran.live), ran.number)
+
+
+def search_additions(
+    meter: Meter, base: Arm, additions: Sequence[Arm], until_seconds: float, *, first_round: int
+) -> Generator[Step, UnitResult, Searched]:
+    """Search among arms that each add something to `base`, which runs in every round too. One of them is chosen only
+    if it beat `base` by the margin of *faster* in the median, and lost at most one round in five; else `base` is."""
+    ran = yield from _rounds(meter, [base, *additions], until_seconds, first_round=first_round, keep=base)
+    if base.name in ran.failed:
+        return Searched(None, _reports(ran, ran.arms, []), ran.number)
+    best = next((arm for arm in ran.live if arm is not base), base)
+    own, others = ran.times[best.name], ran.times[base.name]
+    ahead = [own[number] - others[number] for number in own.keys() & others.keys()]
+    lost = sum(each >= 0 for each in ahead)
+    chosen = best if ahead and median(ahead) < -FASTER_MARGIN and lost <= len(ahead) // 5 else base
+    order = [chosen, *(arm for arm in ran.live if arm is not chosen)]
+    return Searched(chosen, _reports(ran, additions, order), ran.number)
+
+
+def _rounds(
+    meter: Meter, arms: Sequence[Arm], until_seconds: float, *, first_round: int, keep: Arm | None = None
+) -> Generator[Step, UnitResult, _Ran]:
+    """With `keep`, that arm is never thrown out. Without, what lies between the leader and its neighbours joins after
+    each cut, where two rounds of all that is live then still fit."""
+    ran = _Ran(list(arms), {arm.name: {} for arm in (DEFAULT_ARM, *arms)}, list(arms), {}, first_round)
+    while ran.live and (ran.number == first_round or (len(ran.live) > 1 and _fits(meter, ran.live, until_seconds))):
+        meter.live = len(ran.live)
+        for arm in shuffled(meter.plan.seed, "search", ran.number, [DEFAULT_ARM, *ran.live]):
+            booked = yield from meter.measure(arm, "search", ran.number)
             if booked.ok:
-                round_times[arm.name] = log_seconds(booked.result, meter.plan.workloads)
+                ran.times[arm.name][ran.number] = log_seconds(booked.result, meter.plan.workloads)
             elif arm.name != DEFAULT:
-                failed[arm.name] = booked.failure
-        if round_times:
-            centers[number] = median(round_times.values())
-        for name, seconds in round_times.items():
-            times[name][number] = seconds
-        number += 1
-        live = _ranked([arm for arm in live if arm.name not in failed], times, centers)
-        if number % FIRST_ROUNDS == 0:
-            live = list(best_third(live))
+                ran.failed[arm.name] = booked.failure
+        done = ran.number + 1 - first_round
+        left = [arm for arm in ran.live if arm.name not in ran.failed]
+        live = _ranked(left, ran.times, range(first_round, ran.number + 1))
+        if live and done % FIRST_ROUNDS == 0:
+            stay = best_third([arm for arm in live if arm is not keep])
+            live = [arm for arm in live if arm is keep or arm in stay]
+            joining = between(live[0], ran.arms, meter.default_threads) if keep is None else ()
+            if joining and _fits(meter, [*live, *joining], until_seconds, rounds=FIRST_ROUNDS):
+                live += joining
+                ran.arms.extend(joining)
+                ran.times.update((arm.name, {}) for arm in joining)
         meter.leader = live[0].name if live else None
-    reports = tuple(_report(arm.name, times, live, failed) for arm in arms)
-    return Searched(live[0] if live else None, reports, number)
+        ran = ran._replace(live=live, number=ran.number + 1)
+    return ran
 
 
-def _fits(meter: Meter, live: Sequence[Arm], until_seconds: float) -> bool:
+def _fits(meter: Meter, live: Sequence[Arm], until_seconds: float, rounds: int = 1) -> bool:
     seconds = meter.cost_of(DEFAULT) + sum(meter.cost_of(arm.name) for arm in live)
-    return meter.spent_seconds + seconds <= until_seconds * (1 + _SLACK)
+    return meter.spent_seconds + rounds * seconds <= until_seconds * (1 + _SLACK)
 
 
-def _ranked(live: Sequence[Arm], times: Mapping[str, Mapping[int, float]], centers: Mapping[int, float]) -> list[Arm]:
-    """Best first. All of `live` have run in the same rounds."""
+def _ranked(live: Sequence[Arm], times: _Times, rounds: Sequence[int]) -> list[Arm]:
+    """Best first. The median of a round is taken over the live arms that ran in every round, so that the scores of an
+    arm that joined later can be compared with theirs. Where only the leader did, it is a comparison with the leader."""
+    common = [arm.name for arm in live if len(times[arm.name]) == len(rounds)]
+    centers = {number: median(times[name][number] for name in common) for number in rounds} if common else {}
     scores = {
-        arm.name: median(seconds - centers[number] for number, seconds in times[arm.name].items()) for arm in live
+        arm.name: median(seconds - centers.get(number, 0.0) for number, seconds in times[arm.name].items())
+        for arm in live
     }
     return sorted(live, key=lambda arm: scores[arm.name])
 
 
-def _report(
-    name: str, times: Mapping[str, Mapping[int, float]], live: Sequence[Arm], failed: Mapping[str, str]
-) -> ArmReport:
-    own, default = times[name], times[DEFAULT]
-    both = [own[number] - default[number] for number in own.keys() & default.keys()]
-    names = [arm.name for arm in live]
-    fate = "failed" if name in failed else "out" if name not in names else "chosen" if name == names[0] else "left"
-    return ArmReport(name, fate, len(own), median(both) if both else None, failed.get(name, ""))
-
+def _reports(ran: _Ran, arms: Sequence[Arm], order: Sequence[Arm]) -> tuple[ArmReport, ...]:
+    """One row per arm; `order` holds those that are live, the chosen one first."""
+    rows, left, default = [], [arm.name for arm in order], ran.times[DEFAULT]
+    for name in (arm.name for arm in arms):
+        own = ran.times[name]
+        both = [own[number] - default[number] for number in own.keys() & default.keys()]
+        fate = "out"
+        if name in ran.failed:
+            fate = "failed"
+        elif name in left:
+            fate = "chosen" if name == left[0] else "left"
+        rows.append(ArmReport(name, fate, len(own), median(both) if both else None, ran.failed.get(name, "")))
+    return tuple(rows)
