@@ -14,10 +14,7 @@ from doctor.cli.inputs import Given, TargetSearch, from_file, from_this_machine
 from doctor.machine.model import Intent, Machine, merged
 
 if TYPE_CHECKING:
-    from doctor.derive.plan_model import Plan
-    from doctor.diagnosis.model import Diagnosis
     from doctor.diagnosis.rules import RuleSet
-    from doctor.machine.crash import Crash
     from doctor.present.checked import Checked
 
 _EPILOG = """\b
@@ -124,6 +121,7 @@ def check(
 
 def judged(given: Given, wanted: Intent, rule_set: RuleSet, only: Sequence[str] = ()) -> Checked:
     """What the rules say of a machine. What the command line wants beats what a document says was wanted."""
+    from doctor.cli.planning import plan_if_next
     from doctor.diagnosis.examine import examine
     from doctor.present.checked import Checked
 
@@ -131,7 +129,7 @@ def judged(given: Given, wanted: Intent, rule_set: RuleSet, only: Sequence[str] 
     if wanted != Intent():
         machine = msgspec.structs.replace(machine, intent=merged(machine.intent, wanted))
     machine, diagnosis = examine(machine, only, date.today(), rule_set)
-    plan, failed = _plan(machine, diagnosis)
+    plan, failed = plan_if_next(machine, diagnosis, date.today())
     crashed = (*given.collected.crashed, *failed)
     return Checked(
         machine=machine,
@@ -145,23 +143,6 @@ def judged(given: Given, wanted: Intent, rule_set: RuleSet, only: Sequence[str] 
         severities={rule.id: rule.severities[0] for rule in rule_set.rules},
         plan=plan,
     )
-
-
-def _plan(machine: Machine, diagnosis: Diagnosis) -> tuple[Plan | None, tuple[Crash, ...]]:
-    """The install plan, where a step of it may be the next command. One that fails is a crash like any other."""
-    from doctor.present.next_step import needs_plan
-
-    if not needs_plan(machine, diagnosis):
-        return None, ()
-    from doctor.derive.plan import plan
-    from doctor.diagnosis.examine import derived_from
-    from doctor.machine.crash import Crash
-    from doctor.sources.redaction import redacted_error
-
-    try:
-        return plan(machine, machine.intent, derived_from(machine, date.today())[1]), ()
-    except Exception as error:
-        return None, (Crash(part="plan", detail=redacted_error(error)),)
 
 
 def _root_helps(machine: Machine) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -11,7 +12,8 @@ import msgspec
 from doctor.cli.inputs import Given, Unusable
 from doctor.machine.crash import Crash
 from doctor.machine.document import Document
-from doctor.pasted.assemble import Told, assembled
+from doctor.machine.model import Machine
+from doctor.pasted.assemble import Assembled, Told, assembled
 from doctor.pasted.parts import Part
 from doctor.pasted.recognise import BadInput, Input, Pasted, open_input
 from doctor.present.text import clean, listed
@@ -42,10 +44,16 @@ def from_files(paths: Sequence[str]) -> Given:
     whole = assembled([each for one in read for each in one.told])
     collected = Collected(whole.machine, tuple(crash for one in read for crash in one.crashed), whole.origins)
     documents = [given for _, given in opened if isinstance(given, Document)]
-    # What a newer version wrote is kept where there is no doubt whose it is.
-    read_from = documents[0].read_from if len(documents) == 1 else {}
-    document = Document(whole.machine, {name: value for name, value in read_from.items() if name != "sources"})
+    document = Document(whole.machine, _of_a_newer_version(documents, whole))
     return Given(collected, document, listed([name for name, _ in opened], at_most=3))
+
+
+def _of_a_newer_version(documents: Sequence[Document], whole: Assembled) -> dict[str, Any]:
+    """The areas that a newer version wrote and this one does not know, where there is no doubt whose they are."""
+    if len(documents) != 1 or whole.set_aside:
+        return {}
+    known = [name for name in Machine.__struct_fields__ if name != "schema"]
+    return {name: value for name, value in documents[0].read_from.items() if name not in known}
 
 
 def _named(path: str) -> str:

@@ -42,6 +42,7 @@ _EPILOG = """\b
 Examples:
   amd-doctor check                     this machine
   amd-doctor check --from ticket.txt   what somebody pasted
+  amd-doctor plan                      what to install here, and how
   amd-doctor topology                  which CPU numbers share a cache
 """
 

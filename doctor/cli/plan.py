@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,9 +41,11 @@ _OWN = "# Constraints of amd-doctor"
 @click.command(epilog=_EPILOG)
 @click.option(
     "--from",
-    "from_path",
+    "from_paths",
     metavar="FILE",
-    help="Plan for a saved machine: a document, a recording, or text that somebody pasted; - reads stdin.",
+    multiple=True,
+    help="Plan for a saved machine: a document, a recording, or text that somebody pasted; - reads stdin. May be "
+    "repeated: the texts are put together to one machine.",
 )
 @click.option(
     "--backend",
@@ -71,7 +73,7 @@ _OWN = "# Constraints of amd-doctor"
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Use no other characters than ASCII.")
 def plan(
-    from_path: str | None,
+    from_paths: tuple[str, ...],
     backend: str | None,
     python: str | None,
     constraints_path: str | None,
@@ -88,10 +90,10 @@ def plan(
     invent; it names the official page instead.
     """
     target = Path(constraints_path) if constraints_path is not None else None
-    _refuse_combinations(from_path, python, verifying=verifying, no_exercise=no_exercise, force=force, target=target)
+    _refuse_combinations(from_paths, python, verifying=verifying, no_exercise=no_exercise, force=force, target=target)
     if target is not None:
         _refuse_target(target, force)
-    read = _begun(from_path, python, exercises=not no_exercise, timeout_seconds=timeout)
+    read = _begun(from_paths, python, exercises=not no_exercise, timeout_seconds=timeout)
     given = read()
     machine, made, derived = planned(given, Intent(backend=backend))
     verification = None
@@ -152,17 +154,17 @@ def _present(
 
 
 def _begun(
-    from_path: str | None, python: str | None, *, exercises: bool, timeout_seconds: float
+    from_paths: Sequence[str], python: str | None, *, exercises: bool, timeout_seconds: float
 ) -> Callable[[], Given]:
     """Begin to read the machine in the background where that takes long; the result waits for it and gives it."""
-    if from_path is not None:
-        return lambda: from_file(from_path)
+    if from_paths:
+        return lambda: from_file(*from_paths)
     search = TargetSearch(python)
     return lambda: from_this_machine(search, exercises=exercises, timeout_seconds=timeout_seconds)
 
 
 def _refuse_combinations(
-    from_path: str | None,
+    from_paths: Sequence[str],
     python: str | None,
     *,
     verifying: bool,
@@ -171,7 +173,7 @@ def _refuse_combinations(
     target: Path | None,
 ) -> None:
     """Options that speak of this machine have no meaning for a saved one, and some exclude each other."""
-    if from_path is not None:
+    if from_paths:
         named = (("--python", python is not None), ("--no-exercise", no_exercise), ("--verify", verifying))
         for name, is_given in named:
             if is_given:
@@ -215,8 +217,8 @@ def _write_constraints(target: Path, made: Plan) -> None:
 
     if not made.constraints:
         raise Unusable(
-            f"--constraints {target}: nothing was written: there is no torch that works and could be kept. Do the steps "
-            "of the plan first."
+            f"--constraints {target}: nothing was written: there is no torch yet that works and could be kept. Do the "
+            "steps of the plan first."
         )
     lines = [
         f"{_OWN}, {date.today().isoformat()}: they keep this torch from being replaced.",

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from doctor.cli.inputs import Unusable, from_file, progress
-from doctor.diagnosis.examine import examine
-from doctor.machine.model import Intent, merged
+from doctor.machine.model import Intent
 from doctor.pasted.folder import inputs_in
 from doctor.present.summary_rows import MachineRow, exit_status, machine_row
 from doctor.sources.redaction import redacted_error
@@ -41,7 +37,8 @@ def summarise(
         rows = list(machine_rows(paths, wanted, rule_set, only))
     if not rows:
         raise Unusable(f"there is no input in {', '.join(paths)}")
-    _print(rows, ", ".join(paths), form, verbose=verbose, quiet=quiet, ascii_only=ascii_only)
+    looked_at = ", ".join("this folder" if path in (".", "./") else path for path in paths)
+    _print(rows, looked_at, form, verbose=verbose, quiet=quiet, ascii_only=ascii_only)
     return exit_status(rows, strict=strict)
 
 
@@ -49,26 +46,16 @@ def machine_rows(
     paths: Sequence[str], wanted: Intent, rule_set: RuleSet, only: Sequence[str] = ()
 ) -> Iterator[MachineRow]:
     """A row for every input, in order. An input that cannot be read is a row too."""
-    today = date.today()
+    from doctor.cli.check import judged
+
     for name, path in _inputs(paths):
         try:
-            yield _judged(name, path, wanted, rule_set, only, today)
+            yield machine_row(name, judged(from_file(path), wanted, rule_set, only))
         except Unusable as error:
-            yield MachineRow(name, "unread", error.message.removeprefix("cannot read ").removeprefix(f"{path}: "))
+            reason = error.message.removeprefix("cannot read ").removeprefix(f"{path}: ")
+            yield MachineRow(name, "unread", "it may not be listed by you" if Path(path).is_dir() else reason)
         except Exception as error:  # one machine on which the doctor fails does not cost the others
             yield MachineRow(name, "crashed", redacted_error(error))
-
-
-def _judged(
-    name: str, path: str, wanted: Intent, rule_set: RuleSet, only: Sequence[str], today: date
-) -> MachineRow:
-    collected = from_file(path).collected
-    machine = collected.machine
-    if wanted != Intent():
-        machine = msgspec.structs.replace(machine, intent=merged(machine.intent, wanted))
-    machine, diagnosis = examine(machine, only, today, rule_set)
-    crashed = (*collected.crashed, *diagnosis.crashed)
-    return machine_row(name, machine, msgspec.structs.replace(diagnosis, crashed=crashed))
 
 
 def _inputs(paths: Sequence[str]) -> Iterator[tuple[str, str]]:

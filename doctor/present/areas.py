@@ -43,7 +43,7 @@ _SAYS: dict[str, Callable[[Machine], Says]] = {
 }
 
 #: Names of probes that differ from their area.
-_AREA_OF_PROBE = {"torch": "pytorch", "gpus": "gpu", "nodes": "gpu"}
+_AREA_OF_PROBE = {"torch": "pytorch", "gpus": "gpu", "nodes": "gpu", "rocm-devices": "rocm"}
 
 
 class Area(msgspec.Struct, frozen=True):

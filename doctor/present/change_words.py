@@ -13,6 +13,8 @@ _NONE = {"env": "not set", "packages": "not installed"}
 _LONGEST = 120
 _MOST_MEMBERS = 6
 
+_NOUNS = {"cpu.l3_groups": "group", "cpu.cores": "core", "cpu.numa_nodes": "node"}
+
 #: What names a row of a list, in this order, as far as it is known.
 _ROW_NAMES = ("name", "part_number", "kind", "gfx", "size_bytes", "version", "configured_mts", "about", "text")
 
@@ -59,8 +61,9 @@ def value_words(name: str, value: Any, *, whole: bool = False) -> str:
 
 
 def _members(sign: str, values: Sequence[Any], whole: bool) -> str:
-    words = [f"{sign}{clean(str(value))}" for value in values]
-    return listed(words, at_most=0 if whole else _MOST_MEMBERS)
+    most = len(values) if whole or len(values) <= _MOST_MEMBERS + 1 else _MOST_MEMBERS
+    words = ", ".join(f"{sign}{clean(str(value))}" for value in values[:most])
+    return f"{words} and {len(values) - most} more" if most < len(values) else words
 
 
 def _row(row: Mapping[str, Any]) -> str:
@@ -69,12 +72,15 @@ def _row(row: Mapping[str, Any]) -> str:
 
 
 def _list(name: str, values: Sequence[Any], whole: bool) -> str:
-    """The members, or how many rows there are: `2 groups: 0-7 (32 MiB) and 8-15 (32 MiB)`."""
-    if values and isinstance(values[0], Mapping):
-        words = [_picture(row) for row in values]
-        counted = plural(len(values), {"cpu.l3_groups": "group", "cpu.cores": "core"}.get(name, "row"))
-        return counted if name == "cpu.cores" else f"{counted}: {listed(words, at_most=0 if whole else 3)}"
-    return listed([clean(str(value)) for value in values], at_most=0 if whole else _MOST_MEMBERS) or "none"
+    """The members; of rows how many there are, and what they look like where that says more: `2 groups: 0-7 (32 MiB)
+    and 8-15 (32 MiB)`."""
+    most = 0 if whole else _MOST_MEMBERS
+    if not values or not isinstance(values[0], Mapping):
+        return listed([clean(str(value)) for value in values], at_most=most) or "none"
+    counted = plural(len(values), _NOUNS.get(name, "row"))
+    if name not in ("cpu.l3_groups", "cpu.numa_nodes"):
+        return counted
+    return f"{counted}: {listed([_picture(row) for row in values], at_most=most)}"
 
 
 def _picture(row: Mapping[str, Any]) -> str:

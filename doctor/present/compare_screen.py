@@ -126,7 +126,7 @@ def _finding_head(finding: Finding, look: Look) -> list[Line]:
 def _state_words(state: State) -> str:
     """What a rule says on the other side."""
     if state.word == "undecided":
-        return f"not decided, {listed([need.fact for need in state.needs], at_most=3)} is not known"
+        return f"not decided, for want of {listed([need.fact for need in state.needs], at_most=3) or 'a fact'}"
     if state.word == "silenced":
         return f"still so, but pointless beside {state.by}"
     return _OTHER[state.word]
@@ -138,7 +138,7 @@ def _since(reads: tuple[str, ...], compared: Compared, look: Look) -> list[Line]
     if not words:
         return []
     more = f"; and {len(words) - _MOST_SINCE} more" if len(words) > _MOST_SINCE else ""
-    return block(f"It reads: {'; '.join(words[:_MOST_SINCE])}{more}.", look, _DEEP)
+    return block(f"Of what it reads, changed: {'; '.join(words[:_MOST_SINCE])}{more}.", look, _DEEP)
 
 
 def _changes(changes: Sequence[Change], look: Look, verbose: bool) -> list[Line]:

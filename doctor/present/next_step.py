@@ -12,6 +12,8 @@ from doctor.present.checked import Checked
 
 _WORTH_A_STEP = ("error", "warning")
 
+COMMAND_OF_PLAN = "amd-doctor plan"
+
 #: Rules that say: another PyTorch, or another Python for it. What to install then is the plan's to say.
 PLANNED_RULES = (
     "wrong-torch-build",
@@ -45,7 +47,7 @@ def next_step(checked: Checked) -> Step:
     serious = _serious(checked.diagnosis)
     torch = checked.machine.torch
     if checked.plan is not None and needs_plan(checked.machine, checked.diagnosis):
-        planned = _step_of_plan(checked.plan, given=checked.given is not None)
+        planned = first_of_plan(checked.plan, "Next" if checked.given is None else "Next on that machine")
         if planned is not None:
             return planned
     if serious:
@@ -70,18 +72,17 @@ def _lacks_torch(machine: Machine) -> bool:
     return machine.torch is not None and machine.torch.installed is False
 
 
-def _step_of_plan(plan: Plan, *, given: bool) -> Step | None:
+def first_of_plan(plan: Plan, when: str = "") -> Step | None:
     """The first line of the plan's first step. None where the plan leaves things as they are."""
     if plan.action in ("keep", "refused") or not plan.steps:
         return None
-    where = " on that machine" if given else ""
-    head = f"Next{where}: PyTorch for {plan.title}. Step 1 of {len(plan.steps)}; amd-doctor plan shows all"
+    head = f"{when}{': ' if when else ''}PyTorch for {plan.title}, step 1 of {len(plan.steps)}"
     first = plan.steps[0]
     # PowerShell is what a terminal of Windows starts with.
     lines = first.commands.get("powershell") or next(iter(first.commands.values()), ())
     if not lines:
-        return Step("amd-doctor plan", (f"{head}:",))
-    return Step(lines[0], (f"{head}. {first.text}",))
+        return Step(COMMAND_OF_PLAN, (f"{head}: {first.text}",))
+    return Step(lines[0], (f"{head} ({COMMAND_OF_PLAN} shows them all): {first.text}",))
 
 
 def _step_of(finding: Finding, when: str) -> Step:

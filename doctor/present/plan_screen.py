@@ -34,11 +34,10 @@ def plan_lines(
     whose = "this machine" if given is None else given
     title = f"amd-doctor {__version__}: the install plan for {whose}."
     lines = [line(part, "bold") for part in wrap(title, look.columns)]
-    lines += [line(), *_head(machine, plan, look)]
+    lines += [line(), *_head(machine, plan, look), *_not_known(plan, look)]
     lines += _steps(plan, look, shell)
     lines += _way_back(plan, look, shell)
-    lines += _others(plan, look)
-    lines += _not_known(plan, look)
+    lines += [*_others(plan, look), *_look_up(plan, look)]
     lines += _tables(plan.sources, look)
     return [*lines, line(), line(summary_line(plan), "bold")]
 
@@ -51,10 +50,10 @@ def summary_line(plan: Plan) -> str:
 def _head(machine: Machine, plan: Plan, look: Look) -> list[Line]:
     lines = _titled("Backend", plan.title, look, _status(plan))
     lines += _under(plan.reason, look)
-    for price in plan.gives_up:
-        lines += _under(f"Gives up: {price}", look)
-    for need in plan.needs:
-        lines += _under(f"Needs: {need}", look)
+    if plan.gives_up:
+        lines += _under(f"It gives up {'; '.join(plan.gives_up)}.", look)
+    for note in plan.notes:
+        lines += _under(note, look)
     if plan.python is not None:
         lines += _titled("Python", _python_text(machine, plan.python), look)
         lines += _under(plan.python.reason, look)
@@ -91,13 +90,15 @@ def _python_text(machine: Machine, python: PythonChoice) -> str:
 
 def _present_text(machine: Machine, plan: Plan) -> str:
     torch = machine.torch
+    proven = f" {_ACTIONS['look-up']}" if plan.action == "look-up" else ""
     if torch is None or torch.installed is None:
-        return f"Whether PyTorch is installed is not known. {_ACTIONS['look-up'] if plan.action == 'look-up' else ''}"
+        return f"Whether PyTorch is installed is not known.{proven}"
     if not torch.installed:
-        return _ACTIONS["look-up"] if plan.action == "look-up" else "PyTorch is not installed."
+        return f"PyTorch is not installed.{proven}"
     build = {"cpu": "CPU build", "cuda": "CUDA build", "rocm": "ROCm build"}.get(torch.build or "", "")
     name = f"torch {torch.version or 'of an unknown version'}{f', {build}' if build else ''}."
-    return f"{name} {_ACTIONS.get(plan.action, '')}".strip()
+    words = "It is left as it is." if plan.option == "cuda" else _ACTIONS.get(plan.action, "")
+    return f"{name} {words}".strip()
 
 
 def _steps(plan: Plan, look: Look, shell: str | None) -> list[Line]:
@@ -164,9 +165,16 @@ def _not_known(plan: Plan, look: Look) -> list[Line]:
         lines += [line(), line("Not known, and it would change the plan", "bold")]
     for fact in plan.unknowns:
         lines += block(f"{fact.fact}: {fact.matters}. {fact.find_out}", look, 3)
-    if plan.look_up:
+    return lines
+
+
+def _look_up(plan: Plan, look: Look) -> list[Line]:
+    lines: list[Line] = []
+    told = " ".join(step.text for step in plan.steps)
+    pages = [each for each in plan.look_up if each.what not in told]
+    if pages:
         lines += [line(), line("Look it up", "bold")]
-    for page in plan.look_up:
+    for page in pages:
         lines += [*block(f"{page.what}:", look, 3), line(f"      {page.page}")]
     return lines
 

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from doctor.diagnosis.model import SEVERITIES, Diagnosis, Finding
+from doctor.diagnosis.model import SEVERITIES, Diagnosis
 from doctor.machine.model import Machine
+from doctor.present.checked import Checked
 from doctor.present.hardware import short_cpu_name
-from doctor.present.install import install
+from doctor.present.next_step import PLANNED_RULES, first_of_plan, needs_plan
 from doctor.present.text import clean
 
 #: What a machine can come to, worst first. `crashed`: the doctor failed on it. `unread`: no input, or a broken one.
-#: `unknown`: it tells too little for any rule to be content.
+#: `unknown`: nothing was found, but most of the rules that may apply lack a fact: no clean bill of health.
 STATUSES = ("error", "crashed", "unread", "warning", "unknown", "ok")
 
 _WORTH_A_FIX = ("error", "warning")
@@ -30,7 +31,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class FirstFix(msgspec.Struct, frozen=True):
-    """What to do first. `rule` is None where PyTorch is not installed: that is no rule's finding."""
+    """What to do first. `rule` is the one whose finding it mends; None where PyTorch is only to be installed."""
 
     rule: str | None
     text: str
@@ -78,15 +79,16 @@ class RuleCount(msgspec.Struct, frozen=True):
         return sum(self.severities)
 
 
-def machine_row(name: str, machine: Machine, diagnosis: Diagnosis) -> MachineRow:
+def machine_row(name: str, checked: Checked) -> MachineRow:
     """What is kept of a judged machine. Nothing in it holds on to the machine itself."""
+    machine, diagnosis = checked.machine, checked.diagnosis
     return MachineRow(
         machine=name,
         status=_status(diagnosis),
         crashed=tuple(f"{crash.part}: {crash.detail}" for crash in diagnosis.crashed),
         verdicts=tuple(Verdict(row.rule, row.severity, row.subject, row.caused_by) for row in diagnosis.findings),
         undecided=tuple(row.rule for row in diagnosis.undecided),
-        fix=_first_fix(machine, diagnosis.findings),
+        fix=_first_fix(checked),
         cpu=_cpu(machine),
         gpus=None if machine.gpus is None else tuple(gpu.name or gpu.gfx or gpu.pci_id or "?" for gpu in machine.gpus),
         torch=_torch(machine),
@@ -97,16 +99,18 @@ def _status(diagnosis: Diagnosis) -> str:
     for severity in _WORTH_A_FIX:
         if diagnosis.count(severity):
             return severity
-    return "ok" if diagnosis.findings or diagnosis.passed else "unknown"
+    decided = len(diagnosis.findings) + len(diagnosis.passed)
+    return "unknown" if len(diagnosis.undecided) > decided else "ok"
 
 
-def _first_fix(machine: Machine, findings: Sequence[Finding]) -> FirstFix | None:
-    """As on the screen of one machine: PyTorch first where it is missing, else the first finding that matters."""
-    serious = [finding for finding in findings if finding.severity in _WORTH_A_FIX]
-    lacks_torch = machine.torch is not None and machine.torch.installed is False
-    if lacks_torch and not any(finding.area in ("python", "pytorch") for finding in serious):
-        advice = install(machine)
-        return FirstFix(None, " ".join(advice.lines), (advice.command,))
+def _first_fix(checked: Checked) -> FirstFix | None:
+    """As on the screen of one machine: a step of the plan where that comes first, else what mends the first finding."""
+    serious = [finding for finding in checked.diagnosis.findings if finding.severity in _WORTH_A_FIX]
+    if checked.plan is not None and needs_plan(checked.machine, checked.diagnosis):
+        step = first_of_plan(checked.plan)
+        if step is not None:
+            planned = serious[0].rule if serious and serious[0].rule in PLANNED_RULES else None
+            return FirstFix(planned, " ".join(step.intro), (step.text,))
     if not serious:
         return None
     return FirstFix(serious[0].rule, serious[0].fix.text, serious[0].fix.commands)

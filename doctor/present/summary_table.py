@@ -18,6 +18,7 @@ _OPEN_COLUMNS = 3  # how many rules are undecided
 _NOT_JUDGED = ("unread", "crashed")
 _INDENT = 4
 _MOST_UNDECIDED = 4
+_UNKNOWN_MEANS = f"{UNKNOWN.symbol} unknown: nothing was found, but most rules that may apply lack a fact."
 
 
 def summary_screen(rows: Sequence[MachineRow], given: str, look: Look, *, verbose: bool = False) -> list[Line]:
@@ -26,7 +27,7 @@ def summary_screen(rows: Sequence[MachineRow], given: str, look: Look, *, verbos
     lines += [line(), *_table(rows, look, verbose)]
     counts = counts_by_rule(rows)
     lines += _rules([count for count in counts if count.machines], look)
-    lines += _undecided(counts, look, verbose)
+    lines += _undecided(rows, counts, look, verbose)
     return [*lines, line(), line(last_line(rows), "bold")]
 
 
@@ -48,7 +49,8 @@ def _head(rows: Sequence[MachineRow], given: str) -> str:
 
 def _table(rows: Sequence[MachineRow], look: Look, verbose: bool) -> list[Line]:
     """One row each: what it is called, what was found, what to do first."""
-    widest = min(_WIDEST_NAME, max([len("Machine"), *(columns(clean(row.machine)) for row in rows)]))
+    names = (columns(clean(row.machine)) for row in rows)
+    widest = max([len("Machine"), *(name for name in names if name <= _WIDEST_NAME)])
     second = max([len("Verdicts"), *(len(_verdicts(row)) for row in rows)])
     head = f"  {'Machine'.ljust(widest)}  {'Verdicts'.ljust(second)}  {UNKNOWN.symbol:>{_OPEN_COLUMNS}}  First fix"
     lines = [line(head, "bold")]
@@ -144,11 +146,14 @@ def _rule(number: int, status: Status, rule: str, width: int) -> Line:
     return (Span(f"  {number:>{width}}  "), Span(f"{status.symbol} {status.word:<8}", status.style), Span(rule))
 
 
-def _undecided(counts: Sequence[RuleCount], look: Look, verbose: bool) -> list[Line]:
+def _undecided(
+    rows: Sequence[MachineRow], counts: Sequence[RuleCount], look: Look, verbose: bool
+) -> list[Line]:
     """The rules that could not be decided, those of most machines first."""
-    rows = sorted((row for row in counts if row.undecided), key=lambda row: (-row.undecided, row.rule))
-    if not rows:
+    open_rules = sorted((count for count in counts if count.undecided), key=lambda each: (-each.undecided, each.rule))
+    if not open_rules:
         return []
-    words = [f"{row.rule} ({row.undecided})" for row in rows]
+    words = [f"{count.rule} ({count.undecided})" for count in open_rules]
     text = f"Not decided, by machines: {listed(words, at_most=0 if verbose else _MOST_UNDECIDED)}."
-    return [line(), *(line(part) for part in wrap(text, look.columns))]
+    texts = [text, *([_UNKNOWN_MEANS] if any(row.status == "unknown" for row in rows) else [])]
+    return [line(), *(line(part) for text in texts for part in wrap(text, look.columns))]

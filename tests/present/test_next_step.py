@@ -5,12 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from doctor.derive.facts import complete, derive
+from doctor.derive.plan import plan
 from doctor.diagnosis.model import Diagnosis, Finding, Fix, Needed, Undecided
-from doctor.machine.model import Gpu, Intent, Machine, Os, Python, SourceRow, Torch
+from doctor.diagnosis.rules import load_rules
+from doctor.machine.model import Gpu, Machine, Os, Package, Python, SourceRow, Torch
 from doctor.present.ask import COMMAND
 from doctor.present.checked import Checked
-from doctor.present.install import CHOOSE_PAGE, CPU_INDEX, cpu_only, install
-from doctor.present.next_step import next_step
+from doctor.present.next_step import PLANNED_RULES, needs_plan, next_step
 
 LINUX = Os(kind="linux")
 WITH_TORCH = Machine(os=LINUX, torch=Torch(installed=True))
@@ -61,47 +63,75 @@ def test_a_pasted_text_is_answered_with_what_to_ask_for(kind: str, asks: bool) -
     assert (step.text == COMMAND) is asks
 
 
-def test_a_missing_torch_is_installed_unless_something_stands_in_the_way() -> None:
-    machine = Machine(os=LINUX, torch=Torch(installed=False), python=Python(executable="~/venv/bin/python"))
-    assert next_step(_checked(machine)).text == f"~/venv/bin/python -m pip install torch --index-url {CPU_INDEX}"
-    elsewhere = Diagnosis(findings=(_finding("warning"),))
-    assert "pip install torch" in next_step(_checked(machine, elsewhere)).text
-    in_the_way = Diagnosis(findings=(_finding("error", area="python"),))
-    assert next_step(_checked(machine, in_the_way)).text == "export A=1"
+def _with_plan(machine: Machine, diagnosis: Diagnosis | None = None, given: str | None = None) -> Checked:
+    machine = complete(machine)
+    made = plan(machine, machine.intent, derive(machine))
+    return Checked(machine=machine, document={}, diagnosis=diagnosis or Diagnosis(), given=given, plan=made)
 
 
-@pytest.mark.parametrize(
-    ("python", "command"),
-    [
-        (Python(executable="/opt/env/bin/python", venv=True), "/opt/env/bin/python -m pip install torch"),
-        (Python(executable="/opt/env/bin/python", manager="uv"), "uv pip install --python /opt/env/bin/python torch"),
-        (
-            Python(executable="/usr/bin/python3", manager="system", venv=False),
-            "/usr/bin/python3 -m venv torch-env && torch-env/bin/python -m pip install torch",
-        ),
-        (Python(executable="/opt/my env/bin/python; rm -rf ~"), "python3 -m pip install torch"),
-        (None, "python3 -m pip install torch"),
-    ],
+LACKS_TORCH = Machine(
+    os=LINUX,
+    gpus=(),
+    torch=Torch(installed=False),
+    python=Python(version="3.12.3", executable="~/venv/bin/python", machine="x86_64", venv=True),
 )
-def test_the_install_line_is_for_this_python(python: Python | None, command: str) -> None:
-    assert install(Machine(os=LINUX, python=python)).command == f"{command} --index-url {CPU_INDEX}"
+INSTALL = "~/venv/bin/python -m pip install torch --index-url https://download.pytorch.org/whl/cpu"
 
 
-def test_windows_paths_are_typed_as_they_are_where_they_need_no_quotes() -> None:
-    def command(path: str) -> str:
-        return install(Machine(os=Os(kind="windows"), python=Python(executable=path))).command
-
-    assert command(r"C:\envs\ml\python.exe").startswith(r"C:\envs\ml\python.exe -m pip")
-    assert command(r"~\ml\Scripts\python.exe").startswith("python -m pip"), "cmd.exe does not know ~"
-
-
-def test_a_gpu_that_may_be_there_is_not_decided_away() -> None:
-    unknown, none, amd = Machine(os=LINUX), Machine(os=LINUX, gpus=()), Machine(os=LINUX, gpus=(Gpu(vendor="amd"),))
-    assert [cpu_only(machine) for machine in (unknown, none, amd)] == [False, True, False]
-    assert cpu_only(msgspec.structs.replace(amd, intent=Intent(backend="cpu")))
-    assert any(CHOOSE_PAGE in text for text in install(unknown).lines)
-    assert not any(CHOOSE_PAGE in text for text in install(none).lines)
+def test_a_missing_torch_is_the_first_step_of_the_plan_unless_something_stands_in_the_way() -> None:
+    step = next_step(_with_plan(LACKS_TORCH))
+    assert step.text == INSTALL
+    assert "step 1 of 3" in step.intro[0] and "amd-doctor plan" in step.intro[0]
+    elsewhere = Diagnosis(findings=(_finding("warning"),))
+    assert next_step(_with_plan(LACKS_TORCH, elsewhere)).text == INSTALL
+    in_the_way = Diagnosis(findings=(_finding("error", area="python"),))
+    assert next_step(_with_plan(LACKS_TORCH, in_the_way)).text == "export A=1"
 
 
-def test_a_mac_has_one_build() -> None:
-    assert install(Machine(os=Os(kind="macos"))).command == "python3 -m pip install torch"
+def test_a_plan_of_another_machine_says_so() -> None:
+    assert next_step(_with_plan(LACKS_TORCH, given="ticket.txt")).intro[0].startswith("Next on that machine")
+
+
+WRONG_BUILD = Machine(
+    os=Os(kind="linux", wsl=0, container="none"),
+    python=LACKS_TORCH.python,
+    torch=Torch(installed=True, version="2.9.1", build="cuda", hip="none"),
+    packages={"torch": Package(version="2.9.1", installer="pip")},
+    gpus=(Gpu(vendor="amd", gfx="gfx1100", integrated=False, kernel_driver="amdgpu"),),
+)
+
+
+def test_a_wrong_build_is_the_first_step_of_the_plan_where_nothing_worse_is_to_fix() -> None:
+    fix = Fix("Do it.", ("pip uninstall torch",))
+    wrong = Finding("wrong-torch-build", "error", "pytorch", None, "t", "e", "w", fix)
+    assert wrong.rule in PLANNED_RULES
+    step = next_step(_with_plan(WRONG_BUILD, Diagnosis(findings=(wrong, _finding("warning")))))
+    assert step.text == "~/venv/bin/python -m pip freeze > packages-before.txt", "the way back comes first"
+    worse_first = Diagnosis(findings=(_finding("error"), wrong))
+    assert next_step(_with_plan(WRONG_BUILD, worse_first)).text == "export A=1"
+
+
+def test_a_plan_that_leaves_things_as_they_are_has_no_step_to_offer() -> None:
+    fits = msgspec.structs.replace(WRONG_BUILD, gpus=())
+    wrong = Finding("wrong-torch-build", "error", "pytorch", None, "t", "e", "w", Fix("Do it.", ("export B=2",)))
+    checked = _with_plan(fits, Diagnosis(findings=(wrong,)))
+    assert checked.plan is not None and checked.plan.action == "keep"
+    assert next_step(checked).text == "export B=2"
+
+
+def test_a_step_without_a_command_leads_to_the_plan() -> None:
+    wsl = msgspec.structs.replace(
+        WRONG_BUILD, os=Os(kind="linux", wsl=2, container="none"), torch=Torch(installed=False), packages={}
+    )
+    step = next_step(_with_plan(wsl))
+    assert step.text == "amd-doctor plan" and "https://rocm.docs.amd.com/" in step.intro[0]
+
+
+def test_the_plan_is_made_only_where_its_step_may_come_next() -> None:
+    assert needs_plan(LACKS_TORCH, Diagnosis())
+    assert not needs_plan(WITH_TORCH, Diagnosis(findings=(_finding("error"),)))
+    assert not needs_plan(Machine(), Diagnosis())
+
+
+def test_every_planned_rule_exists() -> None:
+    assert set(PLANNED_RULES) <= {rule.id for rule in load_rules().rules}

@@ -10,6 +10,8 @@ import msgspec
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from doctor.derive.facts import complete, derive
+from doctor.derive.plan import plan
 from doctor.diagnosis.model import AREAS, Diagnosis
 from doctor.machine.document import read_document
 from doctor.machine.model import Machine, SourceRow
@@ -40,6 +42,7 @@ LIVE = ("healthy-5950x", "container-quota", "no-torch")
 def _checked(name: str, diagnosis: Diagnosis) -> Checked:
     document = read_document(json.loads((MACHINES / f"{name}.json").read_text(encoding="utf-8")))
     asks_for_root = any(row.reason == "needs-root" for row in document.machine.unknowns or ())
+    machine = complete(document.machine)
     return Checked(
         machine=document.machine,
         document=document.to_builtins(),
@@ -48,6 +51,7 @@ def _checked(name: str, diagnosis: Diagnosis) -> Checked:
         origins=ORIGINS,
         seconds={"cpu": 0.012, "torch": 2.41},
         with_root=WITH_ROOT if asks_for_root else None,
+        plan=plan(machine, machine.intent, derive(machine)),
     )
 
 
@@ -106,7 +110,7 @@ def test_only_commands_addresses_and_the_summary_are_wider_than_the_terminal(
 
 def test_without_torch_the_screen_ends_with_what_to_install() -> None:
     text = _text(_checked("no-torch", diagnoses.NO_TORCH))
-    assert "pip install torch" in text.splitlines()[-2]
+    assert text.splitlines()[-2].strip() == "/usr/bin/python3 -m venv torch-env", "the first step of the plan"
     assert "could not be decided" not in text
 
 
