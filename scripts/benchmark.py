@@ -135,11 +135,11 @@ def pasted(runs: int) -> None:
     measure(runs)
 
 
-def tune(seeds: int) -> None:
+def tune(seeds: int, budget_seconds: float | None) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from scripts import benchmark_tune
 
-    benchmark_tune.main(seeds)
+    benchmark_tune.main(seeds, budget_seconds)
 
 
 BENCHMARKS = {"check": check, "pasted": pasted}
@@ -150,9 +150,10 @@ def main() -> int:
     parser.add_argument("benchmark", choices=sorted([*BENCHMARKS, "tune"]))
     parser.add_argument("--runs", type=int, default=5, help="alternating runs of each pair (default 5, at least 5)")
     parser.add_argument("--seeds", type=int, default=2000, help="tune: simulated runs of each cell (default 2000)")
+    parser.add_argument("--budget", type=float, help="tune: seconds of each simulated run (default: that of tune)")
     options = parser.parse_args()
     if options.benchmark == "tune":
-        tune(options.seeds)
+        tune(options.seeds, options.budget)
         return 0
     BENCHMARKS[options.benchmark](max(options.runs, 5))
     return 0

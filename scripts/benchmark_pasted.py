@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -22,8 +23,8 @@ FLEET_RUNS = 3
 MACHINES_PER_SECOND = 50
 
 _PROSE = (
-    "Training stopped again after the update of last week, and I do not know what else to try. The same script ran for\n"
-    "months on this machine; now the first step takes minutes, and the second one ends with the traceback below.\n"
+    "Training stopped again after the update of last week, and I do not know what else to try. The same script\n"
+    "ran for months on this machine; now the first step takes minutes, and the second ends with a traceback:\n"
     '  File "train.py", line 118, in step\n    loss = model(batch.to(device)).mean()\n'
 )
 
@@ -88,10 +89,10 @@ def fleet(folder: Path) -> None:
 def variation(recording: dict[str, Any], number: int) -> dict[str, Any]:
     """Another machine of the same make: other memory, another quota, another thread count in its environment."""
     files = dict(recording["files"])
-    meminfo = files.get("/proc/meminfo", "")
-    files["/proc/meminfo"] = meminfo.replace("MemTotal:", f"MemTotal: {number % 10}", 1)
+    files["/proc/meminfo"] = re.sub(r"(?<=MemTotal:)(\s+)\d", rf"\g<1>{1 + number % 9}", files.get("/proc/meminfo", ""))
     env = {**(recording.get("env") or {}), "OMP_NUM_THREADS": str(1 + number % 64)}
-    return {**recording, "files": files, "env": env, "taken_at": f"2026-11-30T{number // 60 % 24:02}:{number % 60:02}:00Z"}
+    taken_at = f"2026-11-30T{number // 60 % 24:02}:{number % 60:02}:00Z"
+    return {**recording, "files": files, "env": env, "taken_at": taken_at}
 
 
 def _summarised(folder: Path) -> Run:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,9 @@ def main(arguments: list[str]) -> int:
     caller = sys.executable
     if arguments[:1] == ["tune"] and not _names_target(arguments):
         caller = _python_with_torch(yes="--yes" in arguments)
+    if shutil.which("amd-doctor") is None:
+        typed = "py scripts\\start.py" if venv.WINDOWS else f"python3 {sys.argv[0]}"
+        venv.say(f"where the screen says amd-doctor, type {typed}, or {venv.VENV_DOCTOR}")
     environment = {**os.environ, "AMD_DOCTOR_CALLER": caller}
     # The console script, not `-m doctor`: -m would put the caller's current folder first on the import path.
     command = [str(venv.VENV_DOCTOR), *arguments]

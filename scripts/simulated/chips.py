@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ from doctor.measure.units import Setting
 from doctor.tune.layout import Layout, layout_of
 
 from .documents import MIB, document
-from .experiment import Heat
+from .experiment import UNIT_SECONDS, UNIT_SECONDS_WITH_OPTIMIZER, Heat
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Chip:
     speed: Speed
     workloads: tuple[str, ...] = ("decode",)
     heat: Heat | None = None
+    unit_seconds: float = UNIT_SECONDS
+    _places: dict[str | None, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
 
     @cached_property
     def layout(self) -> Layout:
@@ -56,10 +58,14 @@ class Chip:
 
     def use(self, setting: Setting) -> Use:
         threads = int(setting.variables.get("OMP_NUM_THREADS") or self.default_threads)
-        allowed = parse_cpulist(setting.cpus or self.layout.all_cpus)
+        if setting.cpus not in self._places:
+            self._places[setting.cpus] = self._place(setting.cpus or self.layout.all_cpus)
+        return Use(threads, *self._places[setting.cpus], pinned=setting.cpus is not None)
+
+    def _place(self, cpus: str) -> tuple[int, tuple[int, ...]]:
+        allowed = parse_cpulist(cpus)
         shares = [sum(bool(allowed.intersection(core)) for core in group.cores) for group in self.layout.groups]
-        groups = tuple(at for at, share in enumerate(shares) if share)
-        return Use(threads, sum(shares), groups, pinned=setting.cpus is not None)
+        return sum(shares), tuple(at for at, share in enumerate(shares) if share)
 
     def log_seconds(self, setting: Setting) -> dict[str, float]:
         speeds = self.speed(self.use(setting))
@@ -205,5 +211,7 @@ CHIPS: tuple[Chip, ...] = (
 TWO_CPUS = Chip(
     "2 CPUs, OMP_NUM_THREADS=1",
     document("AMD EPYC 9004 virtual CPU", group_cores=(1,), group_bytes=(32 * MIB,), default_threads=1),
-    lambda use: {"decode": 1.0 if use.threads == 1 else 1.8},
+    lambda use: {"train": 1.0 if use.threads == 1 else 1.8},
+    ("train",),
+    unit_seconds=UNIT_SECONDS_WITH_OPTIMIZER,
 )

@@ -11,7 +11,6 @@ from statistics import fmean
 from doctor.machine.cpulist import format_cpulist
 from doctor.measure.units import Setting
 from doctor.tune.arms import Arm, thread_arms
-from doctor.tune.budget import DEFAULT_SECONDS
 from doctor.tune.plan import Plan
 from doctor.tune.result import TuneResult
 from doctor.tune.run import course
@@ -19,6 +18,9 @@ from doctor.tune.run import course
 from .chips import Chip
 from .experiment import SimulatedMachine, Truth
 from .noise import from_start
+
+#: Speed at half or twice the best thread count of a hill, as a share of the best.
+_HALF_OR_DOUBLE = 0.8
 
 Key = tuple[tuple[tuple[str, str | None], ...], str | None]
 
@@ -31,12 +33,22 @@ def key_of(setting: Setting) -> Key:
 class Landscape:
     """`log_ratios` of settings that differ from the default; every other setting is as fast as the default.
 
-    None: the chip's own published speeds.
+    None: the chip's own published speeds, or where `peak` is set, a hill over the thread counts.
     """
 
     chip: Chip
     arms: tuple[Arm, ...]
     log_ratios: Mapping[Key, float] | None = None
+    peak: float | None = None
+
+    def _log_seconds(self, setting: Setting) -> Mapping[str, float]:
+        if self.log_ratios is not None:
+            return dict.fromkeys(self.chip.workloads, self.log_ratios.get(key_of(setting), 0.0))
+        if self.peak is not None:
+            threads = self.chip.use(setting).threads
+            loss = math.log(_HALF_OR_DOUBLE) * (math.log(threads / self.peak) / math.log(2)) ** 2
+            return dict.fromkeys(self.chip.workloads, -loss)
+        return self.chip.log_seconds(setting)
 
     def truth(self) -> Truth:
         known: dict[Key, Mapping[str, float]] = {}
@@ -44,10 +56,7 @@ class Landscape:
         def log_seconds(setting: Setting) -> Mapping[str, float]:
             key = key_of(setting)
             if key not in known:
-                flat = None if self.log_ratios is None else self.log_ratios.get(key, 0.0)
-                known[key] = (
-                    self.chip.log_seconds(setting) if flat is None else dict.fromkeys(self.chip.workloads, flat)
-                )
+                known[key] = self._log_seconds(setting)
             return known[key]
 
         return log_seconds
@@ -73,8 +82,15 @@ def one_faster(chip: Chip, gain: float) -> list[Landscape]:
     return [Landscape(chip, arms, {key_of(lucky.setting): -math.log1p(gain)}) for lucky in arms]
 
 
+def hills(chip: Chip) -> list[Landscape]:
+    """The best thread count lies anywhere, mostly between two arms: twenty places from 2 threads to the budget."""
+    arms, steps = arms_of(chip), 20
+    peaks = [2 * (chip.layout.budget / 2) ** (at / (steps - 1)) for at in range(steps)]
+    return [Landscape(chip, arms, peak=peak) for peak in peaks]
+
+
 def tune(
-    landscape: Landscape, truth: Truth, residuals: Sequence[float], seed: int, budget_seconds: float = DEFAULT_SECONDS
+    landscape: Landscape, truth: Truth, residuals: Sequence[float], seed: int, budget_seconds: float
 ) -> TuneResult:
     """One whole run of the real search and confirmation. The seed also says where in the series the run begins, and
     how hot the machine is by then."""
@@ -88,7 +104,8 @@ def tune(
     )
     draw = random.Random(seed)
     noise = from_start(residuals, draw.randrange(len(residuals)))
-    machine = SimulatedMachine(truth, noise, chip.heat, clock_seconds=draw.uniform(0, 1000))
+    begins = draw.uniform(0, 1000)
+    machine = SimulatedMachine(truth, noise, chip.heat, unit_seconds=chip.unit_seconds, clock_seconds=begins)
     steps = course(plan)
     try:
         step = next(steps)

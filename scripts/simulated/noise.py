@@ -20,11 +20,11 @@ def recorded(path: Path) -> Residuals:
 
 
 def synthetic(count: int = 96) -> Residuals:
-    """The project's own series: slow wandering (lag-1 correlation about 0.5) and, one time in ten, a slow process."""
+    """The project's own series: slow wandering (neighbours correlate by about 0.5) and, one time in ten, a slow run."""
     draw = random.Random("synthetic residuals")
     level, series = 0.0, []
     for _ in range(count):
-        level = 0.5 * level + draw.gauss(0, 1)
+        level = 0.8 * level + draw.gauss(0, 1)
         series.append(level + (draw.uniform(2, 5) if draw.random() < 0.1 else 0.0))
     center = median(series)
     return tuple(value - center for value in series)

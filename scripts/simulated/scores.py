@@ -12,7 +12,7 @@ from doctor.measure.verdict import FASTER_MARGIN, gain_of
 
 from .chips import CHIPS, TWO_CPUS, Chip
 from .experiment import Truth
-from .landscapes import Landscape, all_equal, exhaustive, objective, one_faster, published, tune
+from .landscapes import Landscape, all_equal, exhaustive, hills, objective, one_faster, published, tune
 from .noise import scaled
 
 _ROUNDING = 1e-9
@@ -23,6 +23,7 @@ EXPERIMENTS: dict[str, Callable[[Chip], list[Landscape]]] = {
     "all but the default +2 %": partial(all_equal, gain=math.expm1(FASTER_MARGIN)),
     "one +20 %": partial(one_faster, gain=0.20),
     "published": published,
+    "hills": hills,
 }
 
 
@@ -87,8 +88,8 @@ class Cell:
     runs: list[Run] = field(default_factory=list)
 
 
-def one_run(known: Known, series: Sequence[float], seed: int) -> Run:
-    result = tune(known.landscape, known.truth, series, seed)
+def one_run(known: Known, series: Sequence[float], seed: int, budget_seconds: float) -> Run:
+    result = tune(known.landscape, known.truth, series, seed, budget_seconds)
     claims = []
     for candidate in result.candidates:
         verdict, true = candidate.verdict, gain_of(objective(known.truth, candidate.setting) - known.default)
@@ -107,10 +108,12 @@ def one_run(known: Known, series: Sequence[float], seed: int) -> Run:
     )
 
 
-def one_cell(chip_at: int | None, experiment: str, level: float, residuals: Sequence[float], seeds: range) -> Cell:
+def one_cell(
+    chip_at: int | None, experiment: str, level: float, residuals: Sequence[float], seeds: range, budget_seconds: float
+) -> Cell:
     """`chip_at`: index into CHIPS; None for the machine of two CPUs."""
     chip = TWO_CPUS if chip_at is None else CHIPS[chip_at]
     series = scaled(residuals, level)
     knowns = [Known.of(landscape) for landscape in EXPERIMENTS[experiment](chip)]
-    runs = [one_run(knowns[seed % len(knowns)], series, seed) for seed in seeds]
+    runs = [one_run(knowns[seed % len(knowns)], series, seed, budget_seconds) for seed in seeds]
     return Cell(chip.name, experiment, level, runs)
