@@ -19,6 +19,11 @@ def shared() -> Path:
     return folder
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are no name of a test: gzip writes the time into them, and parallel runs must agree on the names."""
+    return argname if isinstance(val, bytes) else None
+
+
 #: What CI may skip: what no CI machine of this project can run. Everything else must run there.
 _SKIPS_ALLOWED_IN_CI = (
     "no ../shared/corpus beside this checkout",
