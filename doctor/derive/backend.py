@@ -32,6 +32,7 @@ class BackendFacts(Fact, frozen=True):
         "rocm_expected": ("intent.backend", "torch.hip", "torch.build", "gpus"),
         "directml_installed": ("torch_directml.installed",),
         "wheel_gpus": ("gpus", "gpus.gfx", "os.kind"),
+        "sees_gpu": ("torch.is_available", "torch.device_count"),
         "sees_no_gpu": ("torch.is_available", "torch.device_count"),
         "gpu_worked": ("exercises",),
         "gpu_failed": ("exercises",),
@@ -45,6 +46,7 @@ class BackendFacts(Fact, frozen=True):
     rocm_expected: bool | None = None  # ROCm is wanted here, whether this torch can or not
     directml_installed: bool | None = None
     wheel_gpus: int | None = None  # AMD GPUs worth a wheel, see above
+    sees_gpu: bool = False  # a ROCm build was seen to list one: then it could open what it needs
     sees_no_gpu: bool | None = None  # torch.cuda.is_available() is false, or it lists no device
     gpu_worked: bool = False  # a calculation on a GPU was seen to come out right, all GPUs being visible
     gpu_failed: bool = False  # one was seen to fail
@@ -62,6 +64,7 @@ def backend_facts(machine: Machine, today: date | None = None) -> BackendFacts:
         rocm_expected=_rocm_expected(machine, gpus),
         directml_installed=directml_installed(machine),
         wheel_gpus=wheel_gpus(gpus),
+        sees_gpu=bool(rocm_build(machine)) and _sees_no_gpu(machine) is False,
         sees_no_gpu=_sees_no_gpu(machine),
         gpu_worked=gpus.worked is True,
         gpu_failed=gpus.failed not in (None, "none"),
