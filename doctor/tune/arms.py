@@ -79,8 +79,9 @@ def _with_threads(arm: Arm, count: int) -> Arm:
         name: str(count) if name in (_THREADS, _ALSO_THREADS) else value
         for name, value in arm.setting.variables.items()
     }
+    renamed = arm.name.replace(f"threads-{own}", f"threads-{count}", 1)
     return Arm(
-        name=arm.name.replace(f"threads-{own}", f"threads-{count}", 1),
+        name=renamed if renamed != arm.name else f"{arm.name}, {count} threads",
         setting=Setting(variables=variables, cpus=arm.setting.cpus),
         title=f"{count} threads: beside {arm.name}",
     )

@@ -102,7 +102,8 @@ def _searched(
     """The arms, then what can be added to the best of them. The reports name also what was not tried."""
     begun = meter.spent_seconds
     found = yield from search(meter, arms[: division.arms], begun + division.arm_units * unit_seconds)
-    reports = found.reports + _not_tried(arm.name for arm in arms[division.arms :])
+    ran = {report.name for report in found.reports}
+    reports = found.reports + _not_tried(arm.name for arm in arms[division.arms :] if arm.name not in ran)
     additions = meter.plan.additions
     if found.chosen is None or not additions:
         return msgspec.structs.replace(found, reports=reports)

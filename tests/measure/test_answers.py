@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.measure.answers import answers_of, wrong_answer
@@ -55,6 +55,7 @@ def test_a_workload_without_numbers_is_not_compared() -> None:
     assert wrong_answer({}, answered()) is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6), st.floats(0, 0.1))
 def test_an_answer_is_never_off_from_itself(values: list[float], tolerance: float) -> None:
     answer = Answer(tuple(values), tolerance)

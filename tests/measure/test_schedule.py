@@ -6,12 +6,13 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.measure.schedule import pad_bytes, shuffled
 
 
+@settings(deadline=None)
 @given(st.integers(), st.integers(0, 99), st.lists(st.text(max_size=3), max_size=8))
 def test_an_order_is_a_permutation_and_depends_on_nothing_else(seed: int, number: int, members: list[str]) -> None:
     order = shuffled(seed, "search", number, members)

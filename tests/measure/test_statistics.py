@@ -50,6 +50,7 @@ def test_a_critical_value_is_the_largest_that_keeps_the_level(n: int, alpha: flo
     assert sum(counts[:below]) <= alpha * 2**n < sum(counts[: below + 1])
 
 
+@settings(deadline=None)
 @given(DIFFERENCES)
 def test_estimate_and_bounds_are_order_statistics_of_all_pair_means(differences: list[float]) -> None:
     n = len(differences)
@@ -83,6 +84,7 @@ def test_without_ties_the_level_is_used_up() -> None:
     assert sum(Paired(pattern).bounds(0.05).low > 0 for pattern in patterns) == 10
 
 
+@settings(deadline=None)
 @given(ANY_DIFFERENCES, st.floats(-3, 3))
 def test_a_shift_shifts_everything(differences: list[float], shift: float) -> None:
     still, moved = Paired(differences), Paired([each + shift for each in differences])
@@ -90,6 +92,7 @@ def test_a_shift_shifts_everything(differences: list[float], shift: float) -> No
     assert moved.bounds(0.05).low == pytest.approx(still.bounds(0.05).low + shift, abs=1e-9)
 
 
+@settings(deadline=None)
 @given(ANY_DIFFERENCES)
 def test_the_order_is_nothing_and_a_mirror_mirrors(differences: list[float]) -> None:
     paired, mirrored = Paired(differences), Paired([-each for each in reversed(differences)])
@@ -97,6 +100,7 @@ def test_the_order_is_nothing_and_a_mirror_mirrors(differences: list[float]) -> 
     assert mirrored.bounds(0.05).high == pytest.approx(-paired.bounds(0.05).low, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(ANY_DIFFERENCES)
 def test_a_stricter_level_never_narrows(differences: list[float]) -> None:
     strict, printed, loose = (Paired(differences).bounds(alpha) for alpha in (0.005, 0.025, 0.05))

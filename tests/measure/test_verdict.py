@@ -65,6 +65,7 @@ def test_no_pairs_have_no_gain() -> None:
     assert judge([]) == Verdict("undecided", 0, None)
 
 
+@settings(deadline=None)
 @given(RATIOS)
 def test_swapping_the_arms_mirrors_the_verdict(ratios: list[float]) -> None:
     verdict, mirrored = judge(ratios), judge([-each for each in ratios])
@@ -78,6 +79,7 @@ def test_swapping_the_arms_mirrors_the_verdict(ratios: list[float]) -> None:
 LOG_TIMES = st.integers(-200, 200).map(lambda whole: whole / 64)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(LOG_TIMES, LOG_TIMES), min_size=8, max_size=16), LOG_TIMES)
 def test_a_slower_machine_changes_nothing(times: list[tuple[float, float]], shift: float) -> None:
     """All log times shifted by the same amount: every difference, and so every verdict, stays."""
@@ -85,12 +87,14 @@ def test_a_slower_machine_changes_nothing(times: list[tuple[float, float]], shif
     assert judge([(candidate + shift) - (default + shift) for candidate, default in times]) == before
 
 
+@settings(deadline=None)
 @given(RATIOS, st.floats(0.001, 0.5))
 def test_more_gain_never_takes_a_faster_away(ratios: list[float], more: float) -> None:
     if judge(ratios).word == "faster":
         assert judge([each - more for each in ratios]).word == "faster"
 
 
+@settings(deadline=None)
 @given(RATIOS)
 def test_a_faster_always_prints_an_interval_beyond_the_margin(ratios: list[float]) -> None:
     verdict = judge(ratios)

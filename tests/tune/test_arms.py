@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.machine.cpulist import format_cpulist, parse_cpulist
@@ -33,12 +33,12 @@ def arms(machine: Machine, default_threads: int | None = None, env: Mapping[str,
     return thread_arms(layout(machine), default_threads=default_threads, env=env or {})
 
 
-def settings(found: tuple[Arm, ...]) -> list[tuple[str | None, str | None]]:
+def asked(found: tuple[Arm, ...]) -> list[tuple[str | None, str | None]]:
     return [(arm.setting.variables["OMP_NUM_THREADS"], arm.setting.cpus) for arm in found]
 
 
 def test_two_unequal_ccxs_are_both_tried_the_large_cache_first() -> None:
-    found = settings(arms(X3D, default_threads=16))
+    found = asked(arms(X3D, default_threads=16))
     assert found[:4] == [("32", None), ("8", "8-15,24-31"), ("8", "0-7,16-23"), ("4", "8-15,24-31")]
     assert ("8", "0-3,8-11,16-19,24-27") in found, "spread over both"
     assert ("2", "0,8,16,24") in found, "one core of each"
@@ -47,25 +47,25 @@ def test_two_unequal_ccxs_are_both_tried_the_large_cache_first() -> None:
 
 def test_equal_ccxs_are_tried_once() -> None:
     equal = document("equal", group_cores=(6, 6), group_bytes=(32 * MIB, 32 * MIB))
-    masks = [cpus for count, cpus in settings(arms(equal)) if count == "6" and cpus]
+    masks = [cpus for count, cpus in asked(arms(equal)) if count == "6" and cpus]
     assert masks == ["0-5,12-17", "0-2,6-8,12-14,18-20"]
 
 
 def test_one_ccx_needs_no_mask_but_to_keep_siblings_idle() -> None:
-    found = settings(arms(ONE_CCX, default_threads=8))
+    found = asked(arms(ONE_CCX, default_threads=8))
     assert found[:6] == [("16", None), ("4", None), ("6", None), ("5", None), ("1", None), ("2", None)]
     assert [each for each in found if each[1]] == [("8", "0-7")]
 
 
 def test_two_sockets_bring_one_socket_and_several_ccxs() -> None:
-    found = settings(arms(TWO_SOCKETS, default_threads=128))
+    found = asked(arms(TWO_SOCKETS, default_threads=128))
     assert len(found) == MAX_ARMS
     assert ("64", "0-63,128-191") in found, "one socket"
     assert ("80", None) in found and ("64", None) in found and ("96", None) in found
 
 
 def test_under_a_quota_no_arm_asks_for_more_threads_than_it_allows() -> None:
-    found = settings(arms(QUOTA, default_threads=32))
+    found = asked(arms(QUOTA, default_threads=32))
     assert found[0] == ("4", None), "the quota, not the 32 cores"
     assert max(int(count or 0) for count, _ in found) == 4
     assert ("4", "0-3,32-35") in found and ("4", "0,4,8,12,32,36,40,44") in found
@@ -76,7 +76,7 @@ def test_a_hybrid_chip_with_one_cache_brings_its_fast_cores() -> None:
     cores = tuple(Core(cpus=f"{2 * at},{2 * at + 1}", l3=0, package=0, kind=kind) for at, kind in enumerate(kinds))
     chip = Cpu(cores=cores, l3_groups=(L3Group(cpus="0-15", cores=8),), logical_cpus=16, online="0-15")
     machine = Machine(cpu=chip, limits=Limits(affinity="0-15", cpu_budget=16))
-    assert settings(arms(machine))[:3] == [("8", None), ("16", None), ("4", "0-7")]
+    assert asked(arms(machine))[:3] == [("8", None), ("16", None), ("4", "0-7")]
 
 
 def test_affinity_makes_the_machine_smaller() -> None:
@@ -84,7 +84,7 @@ def test_affinity_makes_the_machine_smaller() -> None:
     small = layout(msgspec.structs.replace(X3D, limits=limits))
     assert [group.cpus for group in small.groups] == [tuple(range(8, 16))]
     assert small.groups[0].size_bytes == 96 * MIB, "still the group that it is"
-    found = settings(thread_arms(small, default_threads=None, env={}))
+    found = asked(thread_arms(small, default_threads=None, env={}))
     assert found[0] == ("8", None) and all(cpus is None for _, cpus in found)
 
 
@@ -95,7 +95,7 @@ def test_one_cpu_leaves_nothing_to_try() -> None:
 def test_where_no_cpu_list_is_known_only_counts_are_tried() -> None:
     bare = layout(Machine(limits=Limits(cpu_budget=6)))
     assert bare == Layout(6)
-    assert settings(thread_arms(bare, default_threads=6, env={})) == [
+    assert asked(thread_arms(bare, default_threads=6, env={})) == [
         ("3", None), ("4", None), ("1", None), ("5", None), ("2", None)
     ]
     assert layout_of(Machine()) is None
@@ -158,9 +158,12 @@ def test_what_lies_between_keeps_everything_but_its_count() -> None:
     (arm,) = between(leader, [leader, masked(12, "0-15")], None)[1:]
     assert arm.name == "threads-10-ccx0"
     assert arm.setting == Setting({"OMP_NUM_THREADS": "10", "MKL_NUM_THREADS": "10", "X": "8"}, "0-15")
+    other = Arm("mine", Setting({"OMP_NUM_THREADS": "8"}))
+    assert [arm.name for arm in between(other, [other], 2)] == ["mine, 4 threads"], "a name of its own"
     assert between(Arm("pages", Setting({"THP_MEM_ALLOC_ENABLE": "1"})), [leader], 16) == ()
 
 
+@settings(deadline=None)
 @given(st.sets(st.integers(1, 300), min_size=1, max_size=12), st.integers(1, 300), st.integers(0, 20))
 def test_between_never_names_what_was_tried(counts: set[int], default_threads: int, pick: int) -> None:
     tried = [masked(count, None) for count in sorted(counts)]
@@ -192,6 +195,7 @@ LAYOUTS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(LAYOUTS, st.one_of(st.none(), st.integers(1, 64)))
 def test_on_any_machine_arms_are_few_distinct_and_possible(chip: Layout, default_threads: int | None) -> None:
     found = thread_arms(chip, default_threads=default_threads, env={})
@@ -209,6 +213,7 @@ def test_on_any_machine_arms_are_few_distinct_and_possible(chip: Layout, default
             assert all(mask.issuperset(core) or mask.isdisjoint(core[1:]) for core in chip.cores)
 
 
+@settings(deadline=None)
 @given(LAYOUTS)
 def test_a_small_budget_cuts_the_end_and_nothing_else(chip: Layout) -> None:
     whole = thread_arms(chip, default_threads=None, env={})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doctor.measure.verdict import MIN_PAIRS
@@ -44,6 +44,7 @@ def test_additions_take_a_third_of_the_search() -> None:
     assert [additions_within(units) for units in (0, 5, 6, 12)] == [0, 0, 1, 4]
 
 
+@settings(deadline=None)
 @given(st.integers(-5, 400), st.integers(0, 40), st.sampled_from([2, 3]), st.booleans())
 def test_no_division_spends_more_than_there_is(units: int, arms: int, group: int, additions: bool) -> None:
     division = divide(units, arms, group, additions)
@@ -60,6 +61,7 @@ def test_no_division_spends_more_than_there_is(units: int, arms: int, group: int
     assert division.arms == 1 or division.arms <= (units - group * division.pairs) / 2
 
 
+@settings(deadline=None)
 @given(st.integers(18, 300), st.integers(1, 30))
 def test_more_budget_never_tries_less(units: int, arms: int) -> None:
     less, more = divide(units, arms), divide(units + 1, arms)

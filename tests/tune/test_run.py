@@ -104,6 +104,16 @@ def test_a_small_budget_says_what_it_did_not_try() -> None:
     assert [report.name for report in result.arms][len(tried) :] == [f"threads-{count}" for count in range(6, 13)]
 
 
+def test_an_arm_that_was_cut_and_joined_later_is_told_once() -> None:
+    """Five arms fit; the sixth lies between the leader and its neighbour, and the arms turn out to cost less."""
+    arms = threads(1, 16, 64, 256, 2, 32)
+    fake = worker(threads_16=0.7, threads_32=0.5)
+    fake.cost_seconds = {arm.name: 0.5 for arm in arms}
+    result = run(plan_of(arms, budget_seconds=60.0), fake)
+    told = [(report.name, report.fate) for report in result.arms if report.name == "threads-32"]
+    assert told == [("threads-32", "chosen")]
+
+
 @pytest.mark.parametrize("outcome", ["killed", "hung", "out-of-memory", "rubbish"])
 def test_a_default_that_does_not_run_ends_it(outcome: str) -> None:
     fake = FakeWorker(gemm(default=1.0), fails={(DEFAULT, "cost"): (outcome, "why")})  # type: ignore[dict-item]
@@ -221,6 +231,7 @@ def test_what_is_no_saved_run_is_told_in_a_sentence(data: bytes, told: str) -> N
     assert told in str(error.value)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_no_bytes_do_more_than_a_bad_log(data: bytes) -> None:
     for text in (data, first_line(plan_of(ARMS)) + data):
