@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from doctor.machine.model import Exercise, Machine, Rocm, Torch, TorchDirectml
+from doctor.present.gpu_exercises import devices_text, failed_text, is_on_gpu
 from doctor.present.says import Says, not_known
 from doctor.present.text import listed, plural, seconds_text
 
@@ -50,7 +51,9 @@ def pytorch_says(machine: Machine) -> Says:
     if torch.importable is None:
         what = "whether it can be imported and computes right"
         return Says(facts=tuple(facts), missing=(not_known(machine, "torch.importable", "exercises", what=what),))
-    right, wrong = exercises_text([row for row in machine.exercises or () if not _is_on_directml(row)])
+    of_rocm = built_for_rocm(torch)
+    rows = (row for row in machine.exercises or () if not _is_on_directml(row))
+    right, wrong = exercises_text([row for row in rows if not (of_rocm and is_on_gpu(row))])
     return Says(facts=(*facts, right) if right else tuple(facts), missing=(wrong,) if wrong else ())
 
 
@@ -68,15 +71,9 @@ def torch_uses(torch: Torch) -> str:
 def exercises_text(exercises: Sequence[Exercise]) -> tuple[str, str]:
     """`7 of 7 exercises are right`, and which ones are not; either may be empty."""
     tried = [row for row in exercises if row.outcome not in (None, "skipped")]
-    bad = [_failed(row) for row in tried if row.outcome != "ok"]
+    bad = [failed_text(row) for row in tried if row.outcome != "ok"]
     right = f"{len(tried) - len(bad)} of {plural(len(tried), 'exercise')} are right" if tried else ""
     return right, f"not right: {listed(bad, at_most=3)}" if bad else ""
-
-
-def _failed(row: Exercise) -> str:
-    where = f" on {row.device}" if row.device and row.device != "cpu" else ""
-    why = {"wrong": "a wrong result", "timeout": "no end in time"}.get(row.outcome or "", row.detail or row.outcome)
-    return f"{row.name}{where} ({why})"
 
 
 def environment_says(machine: Machine) -> Says:
@@ -89,9 +86,9 @@ def environment_says(machine: Machine) -> Says:
 
 
 def rocm_says(machine: Machine) -> Says:
-    """Version of ROCm, what PyTorch was built for, what it sees."""
+    """Version of ROCm, what PyTorch was built for, what it sees, and on how many GPUs it calculates right."""
     rocm, torch = machine.rocm, machine.torch
-    built = torch.hip if torch is not None and torch.hip not in (None, "none") else None
+    built = torch.hip if torch is not None and built_for_rocm(torch) else None
     facts = [f"ROCm {rocm.version}"] if rocm is not None and rocm.version and rocm.version != "none" else []
     facts += [f"PyTorch is built for ROCm {built}"] if built else []
     if built and torch is not None and torch.is_available is not None:
@@ -100,7 +97,8 @@ def rocm_says(machine: Machine) -> Says:
             return Says(facts=(", ".join(facts),), missing=("PyTorch sees no GPU",))
         facts.append(f"PyTorch sees {listed(seen) if seen else 'a GPU'}")
     if facts:
-        return Says(facts=(", ".join(facts), *_around_rocm(rocm)))
+        right, missing = _exercised_gpus(machine) if built else ((), ())
+        return Says(facts=(", ".join(facts), *right, *_around_rocm(rocm)), missing=missing)
     if machine.gpus is not None and not any(gpu.vendor == "amd" for gpu in machine.gpus):
         return Says(not_applicable="no AMD GPU")
     if torch is not None and torch.installed is False:
@@ -110,6 +108,19 @@ def rocm_says(machine: Machine) -> Says:
     if rocm is not None and rocm.version == "none":
         return Says(facts=("no ROCm is installed on this system; a PyTorch wheel brings its own", *_around_rocm(rocm)))
     return Says(missing=(not_known(machine, "rocm.version", "rocm", what="which ROCm is installed"),))
+
+
+def built_for_rocm(torch: Torch) -> bool:
+    return torch.hip not in (None, "none")
+
+
+def _exercised_gpus(machine: Machine) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """How many GPUs calculate right; then what was not right, or why it is not known which there are."""
+    right, wrong = devices_text(machine.exercises or ())
+    missing = [wrong] if wrong else []
+    if not wrong and any(row.fact == "torch.devices" for row in machine.unknowns or ()):
+        missing.append(not_known(machine, "torch.devices", what="which GPUs PyTorch sees, and whether they work"))
+    return (right,) if right else (), tuple(missing)
 
 
 def _around_rocm(rocm: Rocm | None) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ _WORDS = {
     "memory.modules": "speed and slots of the memory modules",
     "nodes": "the device nodes of the GPU",
     "rocm.hsa_runtime": "which HSA runtime is loaded",
+    "torch.arch_list": "which GPUs this PyTorch has code for",
+    "torch.devices": "which GPUs PyTorch sees",
     "torch.importable": "whether PyTorch can be imported",
     "torch.installed": "whether PyTorch is installed",
 }

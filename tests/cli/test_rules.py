@@ -47,7 +47,7 @@ def test_an_explanation_says_when_why_and_what_to_do(doctor: Doctor) -> None:
     assert "error not cpu.isa.avx" in said
     assert "give the guest the host's CPU model" in said
     assert "cpu.vendor, exercises, cpu.isa.avx, cpu.isa.avx2" in said
-    assert "explains torch-import-fails and cpu-fpe-amd" in said
+    assert "explains torch-import-fails, cpu-fpe-amd and cpu-exercise-fails" in said
     assert "explained by avx512-capability and cpu-no-avx" in " ".join(doctor("rules", "cpu-fpe-amd").stdout.split())
 
 
