@@ -169,12 +169,12 @@ ELSEWHERE = {
 
 
 def in_order(names):
-    """What is to be done, and what of it nobody asked for. The GPU is opened where its turn comes: counting the GPUs
-    goes before it."""
+    """What is to be done, and what of it nobody asked for. The GPU is opened only for what happens on it."""
     missing = [name for name in PREPARATION if name not in names]
-    begin = [name for name in missing if name == "import-torch"]
-    needs_gpu = any(name not in ELSEWHERE for name in names)
-    return begin + ["open-device"] * ("open-device" in missing and needs_gpu) + list(names), missing
+    todo = ["import-torch"] * ("import-torch" in missing) + list(names)
+    if "open-device" in missing and any(name not in ELSEWHERE for name in names):
+        todo.insert(todo.index("import-torch") + 1, "open-device")
+    return todo, missing
 
 
 def main(device, _threadpoolctl, seconds, *names):
