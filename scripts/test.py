@@ -5,7 +5,6 @@ Arguments are passed on to pytest. All checks run, also after one failed; the ex
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -37,8 +36,7 @@ def main(pytest_arguments: list[str]) -> int:
 def _timed(command: list[str]) -> tuple[int, float]:
     began = time.monotonic()
     print(f"\n== {' '.join(command[-3:])}", flush=True)
-    # Without colour codes: the log of a CI run is a file.
-    status = subprocess.run(command, cwd=venv.ROOT, env={**os.environ, "NO_COLOR": "1"}, check=False).returncode
+    status = subprocess.run(command, cwd=venv.ROOT, check=False).returncode
     return status, time.monotonic() - began
 
 

@@ -11,6 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+# What the caller's terminal asks for is not what the tests ask for.
+os.environ.pop("NO_COLOR", None)
+
 # A shell starts background jobs deaf to Ctrl-C, and children inherit that: tests that send one need ears.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
