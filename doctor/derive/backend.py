@@ -32,7 +32,7 @@ class BackendFacts(Fact, frozen=True):
         "rocm_expected": ("intent.backend", "torch.hip", "torch.build", "gpus"),
         "directml_installed": ("torch_directml.installed",),
         "wheel_gpus": ("gpus", "gpus.gfx", "os.kind"),
-        "sees_gpu": ("torch.is_available", "torch.device_count"),
+        "sees_gpu": ("torch.is_available", "torch.device_count", "torch.devices"),
         "sees_no_gpu": ("torch.is_available", "torch.device_count"),
         "gpu_worked": ("exercises",),
         "gpu_failed": ("exercises",),
@@ -64,7 +64,7 @@ def backend_facts(machine: Machine, today: date | None = None) -> BackendFacts:
         rocm_expected=_rocm_expected(machine, gpus),
         directml_installed=directml_installed(machine),
         wheel_gpus=wheel_gpus(gpus),
-        sees_gpu=bool(rocm_build(machine)) and _sees_no_gpu(machine) is False,
+        sees_gpu=_sees_gpu(machine),
         sees_no_gpu=_sees_no_gpu(machine),
         gpu_worked=gpus.worked is True,
         gpu_failed=gpus.failed not in (None, "none"),
@@ -128,6 +128,12 @@ def _sees_no_gpu(machine: Machine) -> bool | None:
     if torch.is_available is False or torch.device_count == 0:
         return True
     return None if torch.is_available is None and torch.device_count is None else False
+
+
+def _sees_gpu(machine: Machine) -> bool:
+    """Also one that was listed only while the others were hidden."""
+    listed = bool(machine.torch is not None and machine.torch.devices)
+    return bool(rocm_build(machine)) and (listed or _sees_no_gpu(machine) is False)
 
 
 def _wsl_gpu_wanted(machine: Machine) -> bool | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from doctor.derive.facts import Derived
+from doctor.derive.gpu_failures import calculated_right
 from doctor.derive.plan import choice_for, suits
 from doctor.derive.plan_model import Plan
 from doctor.machine.model import Exercise, Machine
@@ -41,9 +42,9 @@ def verify(machine: Machine, plan: Plan, derived: Derived) -> Verification:
     imports = _imports(machine)
     if not imports.right:
         return Verification((imports,))
-    checks = [imports, _build(machine, plan, derived), _exercised(machine, "cpu")]
+    checks = [imports, _build(machine, plan, derived), _exercised(machine, "cpu", derived)]
     if plan.option in _DEVICES and plan.option != "cpu":
-        checks.append(_exercised(machine, plan.option))
+        checks.append(_exercised(machine, plan.option, derived))
     return Verification(tuple(checks))
 
 
@@ -69,9 +70,9 @@ def _build(machine: Machine, plan: Plan, derived: Derived) -> Check:
     return Check("build", right, f"{said} what the plan wants: {choice.title}")
 
 
-def _exercised(machine: Machine, option: str) -> Check:
-    rows = _rows_of(machine, option)
-    if not rows:
+def _exercised(machine: Machine, option: str, derived: Derived) -> Check:
+    rows = _rows_of(machine, option, derived)
+    if not any(row.outcome != "ok" or calculated_right(row) for row in rows):
         return Check(f"exercises-{option}", None, f"no exercise ran on {_WORDS[option]}, and nothing else proves it")
     failed = [row for row in rows if row.outcome != "ok"]
     if not failed:
@@ -80,13 +81,14 @@ def _exercised(machine: Machine, option: str) -> Check:
     return Check(f"exercises-{option}", False, f"not right on {_WORDS[option]}: {words}")
 
 
-def _rows_of(machine: Machine, option: str) -> Sequence[Exercise]:
+def _rows_of(machine: Machine, option: str, derived: Derived) -> Sequence[Exercise]:
     """The exercises that count for a backend, without those that were left out. Of DirectML's adapters the default
-    one counts, where it is known which that is."""
+    one counts, where it is known which that is; of several GPUs those to compute on, all of them being visible."""
     tried = (row for row in machine.exercises or () if row.outcome not in (None, "skipped"))
     rows = [row for row in tried if row.name != "import-torch" and (row.device or "").startswith(_DEVICES[option])]
     if option != "directml":
-        return rows
+        spare = {gpu.where for gpu in (derived.gpu_code.failed if derived.gpu_code else None) or () if gpu.spare}
+        return [row for row in rows if not row.with_mask and row.device not in spare]
     default = machine.torch_directml.default_device if machine.torch_directml else None
     own = [row for row in rows if default is None or row.device in (f"privateuseone:{default}", "directml")]
     return [row for row in own if row.name in _DIRECTML_NEEDS]

@@ -162,10 +162,12 @@ class Exercises:
 
     def _on_rocm(self, folder: str) -> Json | Missing:
         """The GPUs of a ROCm build. The exercises on the CPU never wake HIP: what it breaks is told apart."""
-        if not went_well(self._answers.get("cpu"), "import-torch"):
+        on_cpu = self._answers.get("cpu")
+        if not isinstance(on_cpu, dict) or not went_well(on_cpu, "import-torch"):
             return Missing("probe-failed", "PyTorch does not import")
         perform = partial(self._series, "rocm_exercises.py", folder)
-        return on_gpus(perform, self._environment.variables, self._timeout_seconds)
+        taken = max((child["seconds"] for child in on_cpu["children"] if child["outcome"] == "exited"), default=0.0)
+        return on_gpus(perform, self._environment.variables, self._timeout_seconds, taken)
 
     def _on_directml(self, folder: str) -> Json | Missing:
         if not went_well(self._answers.get("cpu"), "import-torch"):

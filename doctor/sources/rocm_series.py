@@ -33,6 +33,9 @@ MOST_UNCOUNTED = 4
 #: A driver that hung this often hangs again.
 MOST_HANGS = 2
 
+#: Errors in later steps are those of one GPU; errors here may come from the company that it is in.
+_BEGINNING = ("open-device", "matmul")
+
 _FURTHER_CHILDREN = 3
 _FURTHER_TIMEOUT_SECONDS = 20.0
 
@@ -62,12 +65,17 @@ def is_for_rocm(version_file: str | None) -> bool:
     return found is not None and found[2] != _NO_HIP
 
 
-def on_gpus(perform: Perform, environ: Mapping[str, str], timeout_seconds: float) -> Json | Missing:
-    """Every GPU that HIP sees, and those that failed once more, alone. Hangs are not looked for a third time."""
+def on_gpus(
+    perform: Perform, environ: Mapping[str, str], timeout_seconds: float, taken_seconds: float
+) -> Json | Missing:
+    """Every GPU that HIP sees, and those that failed once more, alone. Hangs are not looked for a third time.
+
+    `taken_seconds` is what the exercises on the CPU took: no GPU gets less than three times that, or the timeout.
+    """
     first = perform("cuda:0", ROCM_STEPS, timeout_seconds, _FURTHER_CHILDREN)
     if isinstance(first, Missing):
         return first
-    timeout = _further_timeout(first, timeout_seconds)
+    timeout = _further_timeout([taken_seconds, *_taken(first)], timeout_seconds)
     count = listed_devices(first.events)
     done = [first]
     for index in range(1, min(count or 0, MOST_GPUS)):
@@ -85,10 +93,13 @@ def on_gpus(perform: Perform, environ: Mapping[str, str], timeout_seconds: float
     return answer_of("rocm", done)
 
 
-def _further_timeout(first: Series, timeout_seconds: float) -> float:
-    """How fast this machine is, only a child that came to its end can tell."""
-    taken = [child["seconds"] for child in first.children if child["outcome"] == "exited"]
-    return min(timeout_seconds, max(_FURTHER_TIMEOUT_SECONDS, 3 * max(taken, default=0)))
+def _taken(series: Series) -> list[float]:
+    return [child["seconds"] for child in series.children if child["outcome"] == "exited"]
+
+
+def _further_timeout(taken_seconds: Sequence[float], timeout_seconds: float) -> float:
+    """How fast this machine is, only children that came to their end can tell."""
+    return min(timeout_seconds, max(_FURTHER_TIMEOUT_SECONDS, 3 * max(taken_seconds)))
 
 
 def _further(perform: Perform, device: str, timeout_seconds: float, done: Sequence[Series]) -> Series:
@@ -117,8 +128,10 @@ def _to_try_alone(together: Sequence[Series], count: int | None) -> Sequence[int
 
 
 def _got_stuck(events: Sequence[Event], device: str) -> bool:
-    stuck = (event for event in events if event.get("outcome") in ("signal", "timeout", "exception"))
-    return any(event["device"] == device for event in stuck)
+    """It died or hung; or it raised an error already where every calculation begins."""
+    of_it = [event for event in events if event["device"] == device]
+    died = any(event.get("outcome") in ("signal", "timeout") for event in of_it)
+    return died or any(event.get("outcome") == "exception" and event["name"] in _BEGINNING for event in of_it)
 
 
 def with_one_visible(environ: Mapping[str, str], index: int) -> dict[str, str]:

@@ -16,6 +16,7 @@ from doctor.machine.model import (
     Os,
     Package,
     Torch,
+    TorchDevice,
     TorchDirectml,
 )
 
@@ -89,6 +90,15 @@ def test_no_gpu_is_seen_where_torch_says_so() -> None:
     assert seen(device_count=0) is True
     assert seen(is_available=True) is False
     assert seen() is None
+
+
+def test_a_gpu_that_is_listed_could_be_opened() -> None:
+    def seen(**torch: object) -> bool:
+        return backend_facts(Machine(torch=Torch(**torch))).sees_gpu  # type: ignore[arg-type]
+
+    assert seen(hip="6.4", is_available=True) and seen(hip="6.4", devices=(TorchDevice(gfx="gfx1100"),))
+    assert not seen(hip="6.4", is_available=False) and not seen(hip="6.4")
+    assert not seen(hip="none", cuda="12.4", is_available=True), "that may be a GPU of NVIDIA"
 
 
 def test_exercises_on_the_cpu_say_nothing_of_the_gpu() -> None:

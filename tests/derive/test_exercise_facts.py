@@ -43,6 +43,39 @@ def test_what_another_device_died_of_is_no_trap_of_the_cpu() -> None:
     assert facts(ran("matmul", "ok", device="cuda:0")).cpu_works is False
 
 
+def test_what_failed_on_the_cpu() -> None:
+    found = facts(
+        ran("import-torch", "exception", "x"),
+        ran("matmul", "timeout", "timeout after 60 s"),
+        ran("conv", "wrong", "off by 0.5"),
+        ran("train-step", "skipped"),
+        ran("numpy-bridge", "exception", "RuntimeError: y"),
+        ran("conv", "signal", "SIGSEGV", "cuda:0"),
+    )
+    assert (found.cpu_failed, found.cpu_failed_outcome) == ("conv", "the numbers are wrong (off by 0.5)")
+    assert found.cpu_failed_also == "numpy-bridge (exception), matmul (timeout)"
+    assert not found.cpu_only_hung
+    assert facts(ran("matmul", "timeout")).cpu_only_hung
+    assert facts(ran("matmul", "ok"), ran("dtype-bf16", "exception")).cpu_failed == "none"
+    assert facts(ran("matmul", "skipped")).cpu_failed is None
+
+
+@pytest.mark.parametrize(
+    ("vendor", "detail", "failed"),
+    [
+        ("AuthenticAMD", "SIGFPE", "none"),
+        ("AuthenticAMD", None, "none"),
+        ("AuthenticAMD", "SIGSEGV", "conv"),
+        ("GenuineIntel", "SIGFPE", "conv"),
+        (None, "SIGFPE", "none"),
+        (None, "SIGKILL", "conv"),
+    ],
+)
+def test_what_an_amd_cpu_traps_on_has_a_rule_of_its_own(vendor: str | None, detail: str | None, failed: str) -> None:
+    found = facts(ran("conv", "signal", detail), cpu=Cpu(vendor=vendor))
+    assert found.cpu_failed == failed
+
+
 def test_onednn_off() -> None:
     found = facts(ran("conv1x1", "signal", "SIGFPE"), ran("conv1x1-onednn-off", "ok"))
     assert found.onednn_off_works is True

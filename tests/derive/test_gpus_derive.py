@@ -210,6 +210,11 @@ def test_exercises_on_a_gpu() -> None:
     found = of(CARD, exercises=(exercise("matmul", "ok"),))
     assert (found.worked, found.failed) == (True, "none")
     assert of(CARD).worked is None
+    # Numbers that came back unchanged prove nothing.
+    found = of(CARD, exercises=(exercise("open-device", "ok"), exercise("matmul", "exception")))
+    assert (found.worked, found.failed) == (False, "matmul")
+    found = of(CARD, exercises=(exercise("list-devices", "signal", "cuda"),))
+    assert (found.worked, found.failed) == (False, "list-devices")
 
 
 def test_families_of_a_wheel() -> None:
@@ -252,3 +257,22 @@ def test_an_integrated_gpu_may_be_the_first() -> None:
     assert of(CARD, IGPU, env={}, torch=torch).integrated_is_first is True
     swapped = Torch(devices=(TorchDevice(gfx="gfx1100"), TorchDevice(gfx="gfx1036")))
     assert of(CARD, IGPU, env={}, torch=swapped).integrated_is_first is False
+
+
+def test_the_number_for_hip_by_the_place_on_the_bus() -> None:
+    """Of two alike, and under an override that gives both one name, only their place tells which is which."""
+    two = (
+        Gpu(vendor="amd", gfx="gfx1100", pci_address="0000:03:00.0"),
+        Gpu(vendor="amd", gfx="gfx1100", pci_address="0000:83:00.0"),
+    )
+
+    def numbers(*addresses: str | None, env: dict[str, str]) -> list[int | None]:
+        devices = tuple(TorchDevice(gfx="gfx1030", pci_address=address) for address in addresses)
+        machine = complete_gpus(Machine(gpus=two, env=env, torch=Torch(devices=devices)))
+        return [gpu.hip_index for gpu in machine.gpus or ()]
+
+    places = ("0000:83:00.0", "0000:03:00.0")
+    assert numbers(*places, env={}) == [1, 0]
+    assert numbers(*places, env={"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}) == [1, 0]
+    assert numbers(*places, env={"HIP_VISIBLE_DEVICES": "1,0"}) == [None, None], "a mask renumbers them"
+    assert numbers(places[0], None, env={}) == numbers(places[0], "0000:c3:00.0", env={}) == [None, None]

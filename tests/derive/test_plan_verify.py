@@ -49,6 +49,25 @@ def test_a_gpu_on_which_nothing_ran_is_not_verified() -> None:
     assert "no exercise ran on the GPU" in verification.checks[-1].words
 
 
+def test_of_several_gpus_those_to_compute_on_count_while_all_are_visible() -> None:
+    igpu = {**CARD, "gfx": "gfx1036", "integrated": True}
+    torch = {**ROCM_TORCH, "is_available": True, "devices": [{"gfx": "gfx1100"}, {"gfx": "gfx1036"}]}
+    no_code = {"name": "matmul", "device": "cuda:1", "outcome": "exception"}
+    beside = _verified(torch=torch, gpus=[CARD, igpu], env={}, exercises=[*ON_CPU, *ON_GPU, no_code])
+    assert beside.checks[-1].right is True
+    dies = {**ON_GPU[0], "outcome": "signal"}
+    alone = {**ON_GPU[0], "with_mask": True}
+    together = _verified(torch=torch, gpus=[CARD, igpu], env={}, exercises=[*ON_CPU, dies, alone])
+    assert together.checks[-1].right is False
+
+
+@pytest.mark.parametrize("name", ["open-device", "list-devices"])
+def test_a_gpu_that_only_takes_numbers_proves_nothing(name: str) -> None:
+    took = {"name": name, "device": "cuda:0", "outcome": "ok"}
+    verification = _verified(torch=ROCM_TORCH, gpus=[CARD], exercises=[*ON_CPU, took])
+    assert verification.checks[-1].right is None
+
+
 @pytest.mark.parametrize(
     ("machine", "wrong"),
     [

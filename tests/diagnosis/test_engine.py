@@ -158,6 +158,12 @@ def test_one_name_for_two_cards_keeps_the_worse_verdict() -> None:
     assert [(one.subject, one.severity) for one in diagnosis.findings] == [("A", "error")]
 
 
+def test_cards_whose_name_nobody_knows_stay_apart() -> None:
+    nameless = Gpu(gfx="gfx803", vendor="amd")
+    diagnosis = run(Machine(gpus=(nameless, gpu("A", "gfx803"), nameless)), GPUS)
+    assert sorted((one.subject or "") for one in diagnosis.findings) == ["", "", "A"]
+
+
 def test_one_card_may_fire_while_another_cannot_be_judged() -> None:
     diagnosis = run(Machine(gpus=(gpu("A", "gfx803"), gpu("B", None, integrated=None))), GPUS)
     assert [one.subject for one in diagnosis.findings] == ["A"]

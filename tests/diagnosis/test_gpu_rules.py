@@ -137,6 +137,89 @@ def test_a_cause_that_is_known_silences_the_plain_word() -> None:
     assert silenced(diagnosis) == {"rocm-exercise-fails": "gfx-not-in-arch-list"}
 
 
+def test_what_explains_one_gpu_says_nothing_of_another() -> None:
+    """The old card has no code in this wheel; that the new one dies has another reason, and is not hidden by that."""
+    old = {**CARD, "name": "Navi 23", "gfx": "gfx1032"}
+    new = {**CARD, "name": "Navi 31"}
+    torch = {"installed": True, "version": "2.4.1+rocm6.0", "hip": "6.0", "is_available": True, "device_count": 2}
+    torch |= {"devices": [{"gfx": "gfx1032"}, {"gfx": "gfx1100"}]}
+    dies = {"name": "matmul", "outcome": "signal", "detail": "SIGSEGV"}
+    failed = [{**dies, "device": "cuda:0"}, {**dies, "device": "cuda:1"}]
+    diagnosis = diagnosed(os=LINUX, torch=torch, env={}, gpus=[old, new], exercises=failed)
+    assert [(one.rule, one.subject) for one in diagnosis.findings if one.severity == "error"] == [
+        ("gfx-not-in-arch-list", "Navi 23"),
+        ("rocm-exercise-fails", "Navi 31"),
+    ]
+    assert silenced(diagnosis) == {"rocm-exercise-fails": "gfx-not-in-arch-list"}
+    # Nobody knows which is which: the known cause is taken for both.
+    diagnosis = diagnosed(os=LINUX, torch={**torch, "devices": None}, env={}, gpus=[old, new], exercises=failed)
+    assert serious(diagnosis) == ["gfx-not-in-arch-list"]
+
+
+def test_gpus_that_work_only_one_at_a_time() -> None:
+    """TheRock#6696: two cards, each of them sound, and a segmentation fault while both are visible."""
+    cards = [{**CARD, "name": "Navi 31"}, {**CARD, "name": "MI210", "gfx": "gfx90a"}]
+    torch = {**ROCM, "is_available": True, "device_count": 2}
+    torch |= {"devices": [{"gfx": "gfx1100"}, {"gfx": "gfx90a"}], "arch_list": ["gfx90a", "gfx1100"]}
+    dies = {"name": "matmul", "device": "cuda:1", "outcome": "signal", "detail": "SIGSEGV"}
+    right = {"name": "matmul", "device": "cuda:1", "outcome": "ok", "with_mask": True}
+    works = {"name": "matmul", "device": "cuda:0", "outcome": "ok"}
+    diagnosis = diagnosed(os=LINUX, torch=torch, env={}, gpus=cards, exercises=[works, dies, right])
+    assert serious(diagnosis) == ["rocm-exercise-fails"]
+    told = finding(diagnosis, "rocm-exercise-fails")
+    assert (told.subject, told.severity) == ("MI210", "error")
+    assert told.evidence == (
+        "matmul: the process died (SIGSEGV); failed as well: none; with the other GPUs hidden: it came out right."
+    )
+    assert told.fix.commands == ("export HIP_VISIBLE_DEVICES=1",)
+
+
+def test_an_igpu_that_fails_beside_a_card_that_works_is_a_note() -> None:
+    igpu = {**CARD, "name": "Raphael", "gfx": "gfx1036", "integrated": True}
+    torch = {**ROCM, "is_available": True, "arch_list": ["gfx1100"]}
+    torch |= {"devices": [{"gfx": "gfx1100"}, {"gfx": "gfx1036"}]}
+    rows = [{"name": "matmul", "device": "cuda:0", "outcome": "ok"}]
+    rows += [{"name": "matmul", "device": "cuda:1", "outcome": "exception", "detail": "invalid device function"}]
+    diagnosis = diagnosed(os=LINUX, torch=torch, env={}, gpus=[CARD, igpu], exercises=rows)
+    assert serious(diagnosis) == []
+    assert finding(diagnosis, "rocm-exercise-fails").severity == "info"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "detail", "severity", "words"),
+    [
+        ("wrong", "off by 0.5 times the largest value", "error", "the numbers are wrong (off by 0.5"),
+        ("timeout", "timeout after 60 s", "error", "it did not end (timeout after 60 s)"),
+        ("exception", "OutOfMemoryError: HIP out of memory.", "warning", "it raised an error"),
+        ("signal", "SIGABRT", "error", "the process died (SIGABRT)"),
+    ],
+)
+def test_every_way_to_fail_is_a_finding(outcome: str, detail: str, severity: str, words: str) -> None:
+    row = {"name": "conv", "device": "cuda:0", "outcome": outcome, "detail": detail}
+    diagnosis = diagnosed(os=LINUX, torch={**ROCM, "is_available": True}, env={}, gpus=[CARD], exercises=[row])
+    told = finding(diagnosis, "rocm-exercise-fails")
+    assert (told.severity, told.title) == (severity, "PyTorch does not calculate right on cuda:0")
+    assert f"conv: {words}" in told.evidence
+    assert told.fix.commands == ()
+
+
+def test_a_gpu_that_pytorch_lists_proves_that_its_nodes_are_there() -> None:
+    """A container or a kernel may hide what this looks at; what HIP opened, it opened."""
+    nodes = {"/dev/kfd": {"exists": False}, "/dev/dri": {"exists": False}}
+    for system in (LINUX, {**LINUX, "container": "docker"}):
+        seen = diagnosed(os=system, torch={**ROCM, "is_available": True, "device_count": 1}, gpus=[CARD], nodes=nodes)
+        assert serious(seen) == []
+        unseen = diagnosed(os=system, torch={**ROCM, "is_available": False}, gpus=[CARD], nodes=nodes)
+        assert serious(unseen) in (["kfd-missing"], ["container-no-gpu-nodes"])
+
+
+def test_what_was_warned_of_while_the_gpus_were_counted_is_told() -> None:
+    row = {"name": "list-devices", "device": "cuda", "outcome": "ok", "detail": "HIP initialization: Unexpected error"}
+    torch = {**ROCM, "is_available": False, "device_count": 0}
+    diagnosis = diagnosed(os=LINUX, torch=torch, env={}, gpus=[CARD], exercises=[row])
+    assert "it warned of HIP initialization: Unexpected error" in finding(diagnosis, "rocm-sees-no-gpu").evidence
+
+
 def test_a_calculation_that_works_beats_the_list_of_targets() -> None:
     worked = [{"name": "matmul", "device": "cuda:0", "outcome": "ok"}]
     torch = {"installed": True, "version": "2.4.1+rocm6.0", "hip": "6.0", "is_available": True}

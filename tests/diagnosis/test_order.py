@@ -101,6 +101,24 @@ def test_rules_of_one_list_speak_of_one_subject() -> None:
     assert silenced == (Silenced(rule="noise", by="cause"),)
 
 
+def test_lists_of_one_part_call_the_same_things_by_the_same_names() -> None:
+    findings = [
+        finding("cause", "error", subject="card 0"),
+        finding("noise", subject="card 0"),
+        finding("noise", subject="card 1"),
+        finding("noise", subject=None),  # nobody knows which one it is
+        finding("other", subject="card 1"),
+    ]
+    links = {
+        "cause": Links(silences=("noise", "other"), each="derived.gpu_code.gpus"),
+        "noise": Links(each="derived.gpu_code.failed"),
+        "other": Links(each="derived.gpu.devices"),
+    }
+    ordered, silenced = in_order(findings, links)
+    assert [(one.rule, one.subject) for one in ordered] == [("cause", "card 0"), ("noise", "card 1")]
+    assert {row.rule for row in silenced} == {"noise", "other"}
+
+
 def test_a_rule_without_a_list_speaks_of_every_subject() -> None:
     findings = [finding("cause", "error"), finding("effect", subject="card 0"), finding("effect", subject="card 1")]
     links = {"cause": Links(explains=("effect",)), "effect": Links(each="gpus")}

@@ -303,6 +303,11 @@ def test_of_two_runtimes_only_a_process_shows_which_is_taken() -> None:
     rocm = looked_at(both | {"exercises": mapped(seen, "/x/torch/lib/librocblas.so.4", "/x/libgomp.so.1")}).rocm
     assert rocm is not None and rocm.hsa_runtime == seen
     assert rocm.loaded == ("libhsa-runtime64.so.1.11.0", "librocblas.so.4")
+    # A process that computes on a GPU loads more than one that only imports.
+    on_gpu = mapped(seen, "/x/torch/lib/librocblas.so.4", "/usr/lib/librocdxg.so.1")["cpu"]
+    rocm = looked_at(both | {"exercises": mapped(seen) | {"rocm": on_gpu}}).rocm
+    assert rocm is not None
+    assert rocm.loaded == ("libhsa-runtime64.so.1.11.0", "librocblas.so.4", "librocdxg.so.1")
 
 
 def test_folders_in_the_library_path() -> None:
