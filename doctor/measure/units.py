@@ -25,11 +25,13 @@ class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
     """What differs from the user's own environment. The default arm is `Setting()`.
 
     `variables`: to set; None: to take out. `cpus`: the affinity mask as a CPU list; None: every CPU that the user's
-    own process may use, which the worker sets explicitly.
+    own process may use, which is set explicitly. `options`: what no variable sets and the worker does inside the
+    process (a batch size, autocast); such a setting ends as a recommendation with code, never in an env file.
     """
 
     variables: dict[str, str | None] = {}
     cpus: str | None = None
+    options: dict[str, str] = {}
 
 
 class Unit(msgspec.Struct, frozen=True):
@@ -53,12 +55,19 @@ class Answer(msgspec.Struct, frozen=True):
     tolerance: float
 
 
-class Timing(msgspec.Struct, frozen=True):
-    """One workload in one unit: seconds per step of each block after the warm-up, in the order of measuring."""
+class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One workload in one unit: seconds per step of each block after the warm-up, in the order of measuring.
+
+    `items`: how much work a step does in the workload's own unit (samples of a batch, 1 where steps are all alike).
+    `flop` and `moved_bytes`: of one step, counted from the shapes; None where a count would mean nothing.
+    """
 
     workload: str
     seconds: tuple[float, ...]
     answer: Answer | None = None
+    items: float = 1.0
+    flop: float | None = None
+    moved_bytes: float | None = None
 
 
 class Readings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -99,10 +108,10 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 def workload_log_seconds(result: UnitResult, workload: str) -> float:
-    """log of the median block of one workload. Raises KeyError where it was not timed."""
+    """log of the median block of one workload, per item. Raises KeyError where it was not timed."""
     for timing in result.timings:
         if timing.workload == workload:
-            return math.log(median(timing.seconds))
+            return math.log(median(timing.seconds) / timing.items)
     raise KeyError(workload)
 
 
