@@ -27,6 +27,9 @@ _NAMES = ("name", "locator", "manufacturer")
 _CLOSE = 0.05
 _BOUNDARY = re.compile(r"[.+\- (]")
 
+#: What a driver calls every GPU that is part of a processor.
+_GENERIC = re.compile(r"AMD Radeon(?:\(TM\))? Graphics")
+
 _CPU_NOISE = re.compile(
     r"\((?:R|TM)\)|\b(?:CPU|APU|Processor|\d+-Cores?|(?:with|w/) Radeon.*|@ [\d.]+ ?GHz)\b", re.IGNORECASE
 )
@@ -61,6 +64,8 @@ def _same_words(field: str, older: str, newer: str) -> str | None:
     if field.endswith(_VERSIONS):
         return long if long.startswith(short) and _BOUNDARY.match(long, len(short)) else None
     if field in _NAMES:
+        if _GENERIC.fullmatch(older) or _GENERIC.fullmatch(newer):
+            return newer if _GENERIC.fullmatch(older) else older
         return long if _plain(short) in _plain(long) else None
     return None
 

@@ -1,4 +1,4 @@
-"""What AMD's own tools say about a machine: `rocm examine --json`, `rocminfo`, `rocm-smi --json`, `amd-smi --json`."""
+"""What AMD's own tools say about a machine: `rocm examine --json`, `rocminfo`, `rocm-smi`, `amd-smi --json`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from doctor.knowledge.gfx import gfx_of_pci
 from doctor.machine.model import Cpu, Gpu, Machine, Node, Os, Rocm, Torch, Windows
-from doctor.pasted.parts import Part, PartReader, json_objects, origins_of
+from doctor.pasted.parts import Part, PartReader, json_objects, origins_of, span_of
 from doctor.texts.amd_smi import read_amd_smi
 from doctor.texts.rocm_examine import (
     Examination,
@@ -17,13 +17,15 @@ from doctor.texts.rocm_examine import (
     looks_like_rocm_examine,
     read_rocm_examine,
 )
-from doctor.texts.rocm_smi import SmiCard, read_rocm_smi
+from doctor.texts.rocm_smi import SmiCard, read_rocm_smi, read_rocm_smi_text
 from doctor.texts.rocminfo import Agent, gpu_agents, read_rocminfo
 from doctor.texts.torch_version import build_kind
 
 _ROCMINFO_BEGINS = re.compile(r"ROCk module .*|HSA System Attributes\s*|HSA Agents\s*|Agent \d+\s*")
 _ROCMINFO_LINE = re.compile(r"\s.*|[=*]+\s*|(?:HSA .*|Agent \d+\s*|[A-Z][\w .()/-]*:+(?: .*)?)?")
 _ROCMINFO_ENDS = re.compile(r"\*{3} Done \*{3}\s*")
+
+_SMI_LINE = re.compile(r"\s*(?:=+ .* =+|=+|(?:ERROR: )?GPU\[\d+\].*|GPU +DID .*|\d+ +[0-9a-f]{4} .*)\s*")
 
 _NOT_ALL_AGENTS = "the text of rocminfo has no end: there may be further GPUs"
 
@@ -217,7 +219,15 @@ def _gpu_of_agent(agent: Agent) -> Gpu:
 
 
 def read_rocm_smi_part(text: str) -> Part | None:
-    return _cards("rocm-smi", text, read_rocm_smi)
+    return _cards("rocm-smi", text, read_rocm_smi) or _cards_for_people(text)
+
+
+def _cards_for_people(text: str) -> Part | None:
+    gpus = tuple(_gpu_of_card(card) for card in read_rocm_smi_text(text) if card != SmiCard())
+    if not gpus:
+        return None
+    machine = Machine(gpus=gpus)
+    return Part("rocm-smi", machine, origins_of(machine, "rocm-smi"), span_of(text, _SMI_LINE))
 
 
 def read_amd_smi_part(text: str) -> Part | None:
@@ -251,7 +261,11 @@ def _looks_like_rocminfo(text: str) -> bool:
     return "HSA Agents" in text or re.search(r"^Agent \d+\s*$", text, re.MULTILINE) is not None
 
 
+def _looks_like_rocm_smi(text: str) -> bool:
+    return any(mark in text for mark in ('"card', "GPU[", "GPU  DID"))
+
+
 EXAMINE = PartReader("rocm-examine", looks_like_rocm_examine, read_examine_part)
 ROCMINFO = PartReader("rocminfo", _looks_like_rocminfo, read_rocminfo_part)
-ROCM_SMI = PartReader("rocm-smi", lambda text: '"card' in text, read_rocm_smi_part)
+ROCM_SMI = PartReader("rocm-smi", _looks_like_rocm_smi, read_rocm_smi_part)
 AMD_SMI = PartReader("amd-smi", lambda text: '"asic"' in text or '"bus"' in text, read_amd_smi_part)

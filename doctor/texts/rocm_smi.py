@@ -1,4 +1,6 @@
-"""`rocm-smi --json`: one object per card, whose keys changed with the releases.
+"""`rocm-smi`: with `--json` one object per card, without it lines such as `GPU[0] : PCI Bus: 0000:04:00.0`.
+
+The keys changed with the releases.
 
 The same card is `"GPU ID": "0x73df"` up to ROCm 5.7, `"Device ID"` from 6.0 on, and `"Card series"` became
 `"Card Series"` with 6.1, which also added `"GFX Version"`. A name that the tool does not know is a number
@@ -16,6 +18,8 @@ import msgspec
 _CARD = re.compile(r"card(\d{1,4})")
 _ADDRESS = re.compile(r"(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _GFX = re.compile(r"gfx[0-9a-f]{3,5}")
+_ROW = re.compile(r"GPU\[(\d{1,4})\][ \t]*: ([A-Za-z][^:\n]{0,60}):(.*)")
+_HEAD = re.compile(r"GPU +DID +.*\bBUS *")
 _NAMES = ("device name", "card series", "card model")
 
 
@@ -38,6 +42,31 @@ def read_rocm_smi(text: str) -> tuple[SmiCard, ...]:
         return ()
     cards = {int(match[1]): value for key, value in plain.items() if (match := _CARD.fullmatch(str(key)))}
     return tuple(_card(cards[at]) for at in sorted(cards) if isinstance(cards[at], dict))
+
+
+def read_rocm_smi_text(text: str) -> tuple[SmiCard, ...]:
+    """The same of the output for people: its rows, and the table of `--showhw`. Never raises."""
+    fields: dict[int, dict[str, str]] = {}
+    columns: list[str] = []
+    for line in map(str.strip, text.splitlines()):
+        row = _ROW.fullmatch(line)
+        if row is not None:
+            fields.setdefault(int(row[1]), {}).setdefault(row[2], row[3].strip())
+        elif _HEAD.fullmatch(line):
+            columns = line.split()
+        elif columns:
+            card = _table_row(line.split(), columns)
+            columns = columns if card else []
+            for number, told in card.items():
+                fields.setdefault(number, {}).update(told)
+    return tuple(_card(fields[number]) for number in sorted(fields))
+
+
+def _table_row(words: list[str], columns: list[str]) -> dict[int, dict[str, str]]:
+    """The number, the device and the bus. Some heads are of two words, so only the first two and the last are sure."""
+    if len(words) < 3 or columns[:2] != ["GPU", "DID"] or not re.fullmatch(r"\d{1,4}", words[0]):
+        return {}
+    return {int(words[0]): {"Device ID": f"0x{words[1].removeprefix('0x')}", "PCI Bus": words[-1]}}
 
 
 def json_in(text: str) -> Any:

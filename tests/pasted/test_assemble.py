@@ -354,3 +354,9 @@ def test_our_own_report_in_a_text(text: str, kinds: list[str]) -> None:
     for part in found:
         cpu = part.machine.cpu
         assert (cpu is not None and cpu.name == "AMD Ryzen 5 1600") or "newer" in (part.note or "")
+
+
+def test_a_name_that_every_igpu_has_contradicts_none() -> None:
+    assert agreed("gpus.name", "AMD Radeon Graphics", "Barcelo") == "Barcelo"
+    assert agreed("gpus.name", "Barcelo", "AMD Radeon(TM) Graphics") == "Barcelo"
+    assert agreed("gpus.name", "Radeon RX 580 Series", "Barcelo") is None

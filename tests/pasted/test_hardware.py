@@ -157,6 +157,15 @@ def test_rocm_smi(shared: Path) -> None:
     )  # fmt: skip
 
 
+def test_rocm_smi_for_people(shared: Path) -> None:
+    folder = shared / "corpus/gpu"
+    barcelo = (folder / "rocminfo/ryzen-barcelo-gfx90c-gentoo.rocm-smi.txt").read_text(encoding="utf-8")
+    (gpu,) = _machine("rocm-smi", barcelo).gpus or ()
+    assert (gpu.vendor, gpu.pci_id, gpu.pci_address, gpu.name) == ("amd", "1002:15e7", "0000:04:00.0", "Barcelo")
+    showhw = (folder / "rocm-techsupport-epyc7451-mi100-rocm4.1.1/rocm-smi.txt").read_text(encoding="utf-8")
+    assert [gpu.pci_id for gpu in _machine("rocm-smi", showhw).gpus or ()] == ["1002:738c"]
+
+
 def test_amd_smi_behind_a_warning() -> None:
     card = {"gpu": 0, "asic": {"market_name": "Radeon RX 7900 XTX", "device_id": "0x744c",
                                "target_graphics_version": "gfx1100", "num_compute_units": 96},

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doctor.texts.amd_smi import read_amd_smi
-from doctor.texts.rocm_smi import SmiCard, json_in, read_rocm_smi
+from doctor.texts.rocm_smi import SmiCard, json_in, read_rocm_smi, read_rocm_smi_text
 
 BEFORE_6_1 = """
 WARNING: AMD GPU device(s) is/are in a low-power state.
@@ -44,6 +44,39 @@ def test_the_keys_of_old_releases() -> None:
 def test_the_keys_of_new_releases() -> None:
     (card,) = read_rocm_smi(FROM_6_1)
     assert (card.gfx, card.name, card.pci_id) == ("gfx1100", "Navi 31", "1002:744c")
+
+
+FOR_PEOPLE = """======================= ROCm System Management Interface =======================
+Driver version: 6.3.12
+====================================== ID ======================================
+GPU[0]\t\t: GPU ID: 0x15e7
+GPU[1]\t\t: GPU ID: 0x73df
+GPU[0]\t\t: 1. Available power profile (#1 of 7): CUSTOM
+GPU[0]\t\t: PCI Bus: 0000:04:00.0
+GPU[1]\t\t: PCI Bus: 0000:03:00.0
+GPU[0]\t\t: Card series: \t\tBarcelo
+GPU[1]\t\t: VRAM Total Memory (B): 12868124672
+"""
+SHOWHW = """============================ Concise Hardware Info =============================
+GPU  DID   GFX RAS  SDMA RAS  UMC RAS  VBIOS             BUS
+0    738c  ENABLED  ENABLED   ENABLED  113-D3431400-037  0000:65:00.0
+1    738c  ENABLED  ENABLED   ENABLED  113-D3431400-037  0000:66:00.0
+================================================================================
+2    nothing of the table
+"""
+
+
+def test_the_output_for_people() -> None:
+    assert read_rocm_smi_text(FOR_PEOPLE) == (
+        SmiCard(pci_address="0000:04:00.0", pci_id="1002:15e7", name="Barcelo"),
+        SmiCard(pci_address="0000:03:00.0", pci_id="1002:73df", vram_total_bytes=12868124672),
+    )
+
+
+def test_the_table_of_showhw() -> None:
+    first, second = read_rocm_smi_text(SHOWHW)
+    assert first == SmiCard(pci_address="0000:65:00.0", pci_id="1002:738c")
+    assert second.pci_address == "0000:66:00.0"
 
 
 def test_amd_smi() -> None:
@@ -95,4 +128,5 @@ _json_like = st.recursive(
 
 @given(st.text() | _json_like.map(json.dumps))
 def test_never_raises(text: str) -> None:
-    assert all(isinstance(card, SmiCard) for card in (*read_rocm_smi(text), *read_amd_smi(text)))
+    cards = (*read_rocm_smi(text), *read_rocm_smi_text(text), *read_amd_smi(text))
+    assert all(isinstance(card, SmiCard) for card in cards)
