@@ -7,9 +7,14 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
+
+# No test asserts how long something takes, least of all on a busy machine.
+settings.register_profile("whatever the time", deadline=None)
+settings.load_profile("whatever the time")
 
 # What the caller's terminal asks for is not what the tests ask for.
 os.environ.pop("NO_COLOR", None)

@@ -45,13 +45,18 @@ _LOOK_BYTES = 16 * 1024 * 1024
     metavar="SECONDS",
     help="How long PyTorch may take to be imported and tried.",
 )
-def record(output: str, force: bool, python: str | None, no_exercise: bool, timeout: float) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON, beside the file.")
+def record(
+    output: str, force: bool, python: str | None, no_exercise: bool, timeout: float, as_json: bool
+) -> int:
     """Save the raw facts of this machine in a file for someone else.
 
     The file is gzipped JSON, and holds what check reads here: texts of /proc and /sys, tuning variables, what PyTorch
     answered. Home folders, user and host names, serial numbers, UUIDs and addresses are replaced before they are kept.
     """
     target = None if output == "-" else Path(output)
+    if as_json and target is None:
+        raise click.UsageError("-o - and --json both want stdout: give a file.")
     _refuse_output(target, force)
     with (
         progress("Recording this machine and its PyTorch ..."),
@@ -61,7 +66,11 @@ def record(output: str, force: bool, python: str | None, no_exercise: bool, time
         collected = collect(recorder)
     recording = recorder.recording()
     size = _written(target, recording)
-    _say(output, size, recording, getattr(source, "removed", {}), collected)
+    removed = getattr(source, "removed", {})
+    if as_json:
+        _print_json(output, size, recording, removed, collected)
+    else:
+        _say(output, size, recording, removed, collected)
     return 0
 
 
@@ -104,13 +113,32 @@ def _written(target: Path | None, recording: Mapping[str, Any]) -> int:
         raise click.UsageError(f"-o {target or '-'}: not written: {error.strerror or error}.") from error
 
 
+_PARTS = {"files": "files", "commands": "commands", "env": "variables", "exercises": "exercises"}
+
+
+def _print_json(
+    output: str, size: int, recording: Mapping[str, Any], removed: Mapping[str, int], collected: Collected
+) -> None:
+    from doctor.present.check_json import json_text
+    from doctor.present.terminal import write_text
+
+    told = {
+        "schema": "amd-doctor/recorded/1",
+        "output": output,
+        "size_bytes": size,
+        "holds": {part: len(recording.get(part, ())) for part in _PARTS},
+        "removed": dict(removed),
+        "crashed": [{"part": crash.part, "detail": crash.detail} for crash in collected.crashed],
+    }
+    write_text(json_text(told), sys.stdout)
+
+
 def _say(
     output: str, size: int, recording: Mapping[str, Any], removed: Mapping[str, int], collected: Collected
 ) -> None:
     """What was written, and what is not in it, on stderr."""
     name = "stdout" if output == "-" else output
-    words = {"files": "files", "commands": "commands", "env": "variables", "exercises": "exercises"}
-    parts = [f"{len(recording.get(part, ()))} {word}" for part, word in words.items()]
+    parts = [f"{len(recording.get(part, ()))} {word}" for part, word in _PARTS.items()]
     lines = [
         f"Wrote {name}: {size / 1000:.1f} kB; {', '.join(parts)}.",
         "Not in it: user and host names, home folders, serial numbers, UUIDs, MAC and IP addresses, secrets in URLs,"

@@ -36,6 +36,15 @@ def test_it_writes_a_recording_and_says_what_is_in_it(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["m.json.gz"]
 
 
+def test_json_tells_of_the_file(tmp_path: Path) -> None:
+    ended = run("-o", tmp_path / "m.json.gz", "--json")
+    told = json.loads(ended.stdout)
+    assert (ended.returncode, told["schema"], told["output"]) == (0, "amd-doctor/recorded/1", f"{tmp_path}/m.json.gz")
+    assert told["size_bytes"] == (tmp_path / "m.json.gz").stat().st_size
+    assert told["holds"]["files"] == len(decode_recording((tmp_path / "m.json.gz").read_bytes())["files"])
+    assert run("-o", "-", "--json").returncode == 2
+
+
 def test_check_says_of_the_recording_what_it_says_here(tmp_path: Path) -> None:
     assert run("-o", tmp_path / "m.json.gz").returncode == 0
     here = [*PROGRAM, "check", "--json", "--no-exercise", "--python", sys.executable]
