@@ -16,7 +16,8 @@ def answers_of(result: UnitResult) -> dict[str, Answer]:
 def wrong_answer(reference: Mapping[str, Answer], result: UnitResult) -> str | None:
     """One sentence about the first workload whose numbers differ from the default's; None where none does.
 
-    A workload that answered with no numbers in the default is not compared.
+    A workload that answered with no numbers in the default is not compared. The wider of the two tolerances holds: a
+    setting that calculates in a lower type says so with its own.
     """
     answers = answers_of(result)
     for workload, wanted in reference.items():
@@ -28,7 +29,8 @@ def wrong_answer(reference: Mapping[str, Answer], result: UnitResult) -> str | N
             return f"{workload} answered with a number that is not finite"
         off = max((abs(one - other) for one, other in zip(given.values, wanted.values, strict=True)), default=0.0)
         scale = max(map(abs, wanted.values), default=0.0)
-        if off > wanted.tolerance * scale:
+        tolerance = max(wanted.tolerance, given.tolerance)
+        if off > tolerance * scale:
             return f"{workload} is off by {off / scale if scale else math.inf:.1g} of its largest number; "\
-                f"{wanted.tolerance:g} is allowed"
+                f"{tolerance:g} is allowed"
     return None

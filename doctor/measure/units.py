@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-Stage = Literal["cost", "search", "confirm"]
+Stage = Literal["cost", "search", "confirm", "recommend", "roofline", "devices"]
 
 #: `ok`: it ended by itself and every workload answered. `wrong`: so did it, but the numbers differ from the default's.
 Outcome = Literal["ok", "wrong", "killed", "hung", "out-of-memory", "rubbish"]
@@ -34,8 +34,24 @@ class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
     options: dict[str, str] = {}
 
 
+class Variant(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of several ways to run the workloads within one process: `options` on top of those of the unit's setting.
+
+    Its options hold for it alone: they are set before it and undone after it. Its data and model are built anew from
+    the same seed, and it warms up for itself. `workloads`: which of the unit's; () stands for all of them.
+    """
+
+    name: str
+    options: dict[str, str] = {}
+    workloads: tuple[str, ...] = ()
+
+
 class Unit(msgspec.Struct, frozen=True):
-    """One process to start. `round` counts the rounds of the search or the groups of the confirmation, from 0."""
+    """One process to start. `round` counts the rounds of the search or the groups of the confirmation, from 0.
+
+    With `variants`, the process runs these in their order and nothing else: each of its workloads once under each.
+    A variant that fails (an exception, no memory) does not end the process; the next one runs.
+    """
 
     number: int
     stage: Stage
@@ -45,6 +61,7 @@ class Unit(msgspec.Struct, frozen=True):
     workloads: tuple[str, ...]
     pad_bytes: int  # the length of a variable that shifts the stack: its place changes the speed of some code
     limit_seconds: float  # a process that runs longer is hung
+    variants: tuple[Variant, ...] = ()
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -55,11 +72,43 @@ class Answer(msgspec.Struct, frozen=True):
     tolerance: float
 
 
+class DeviceCheck(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was looked at on a device beside the time. None: not looked at.
+
+    `fell_back`: operators that the CPU did instead. `warned`: other warnings that name a cause. `device_bytes`: the
+    most that PyTorch held there. Of a training workload, after one step from the seeded start, compared with the CPU's:
+    `gradients_off`, the largest difference as a share of a parameter's largest gradient; how many of `parameters` got
+    no gradient, and how many the step did not move.
+    """
+
+    fell_back: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
+    device_bytes: int | None = None
+    gradients_off: float | None = None
+    parameters: int | None = None
+    without_gradient: int | None = None
+    still: int | None = None
+
+
+class Grown(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The memory of a device while it is filled, block by block: `bytes` are held by then, and what that took from
+    where, since the first look. None: not readable here. `free_bytes`: of the machine's own memory, now."""
+
+    bytes: int
+    dedicated_bytes: int | None = None
+    shared_bytes: int | None = None
+    free_bytes: int | None = None
+
+
 class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     """One workload in one unit: seconds per step of each block after the warm-up, in the order of measuring.
 
     `items`: how much work a step does in the workload's own unit (samples of a batch, 1 where steps are all alike).
     `flop` and `moved_bytes`: of one step, counted from the shapes; None where a count would mean nothing.
+    `loss`: of a training workload, after exactly 20 steps from its seeded start. `variant`: the name of the variant in
+    a unit that has some. `failed`: how this one failed in a process that went on, its outcome first
+    ("out-of-memory: …"); `seconds` is then empty. `peak_resident_bytes`: of the process up to the end of this timing.
+    `device`: on another device than the CPU, what was looked at there.
     """
 
     workload: str
@@ -68,6 +117,11 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     items: float = 1.0
     flop: float | None = None
     moved_bytes: float | None = None
+    variant: str = ""
+    loss: float | None = None
+    failed: str = ""
+    peak_resident_bytes: int | None = None
+    device: DeviceCheck | None = None
 
 
 class Readings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -90,6 +144,8 @@ class UnitResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one unit gave. `timings` has one row per workload where `outcome` is `ok`, and may have fewer else.
 
     `wall_seconds` is the whole process with its import: what the unit cost. `threads` is what the target really used.
+    `cpus` is the affinity mask of its main thread behind the imports: smaller than what it was started with where
+    importing torch pins the process (and whatever it starts) to one CPU.
     """
 
     outcome: Outcome
@@ -98,6 +154,8 @@ class UnitResult(msgspec.Struct, frozen=True, omit_defaults=True):
     readings: Readings = Readings()
     threads: int | None = None
     detail: str = ""  # of a failure: a signal's name, the last line of an error
+    cpus: str | None = None
+    grown: tuple[Grown, ...] = ()  # of a process that filled the memory of a device
 
 
 class Measured(msgspec.Struct, frozen=True):

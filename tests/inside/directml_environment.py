@@ -33,6 +33,11 @@ def told(**what: Any) -> dict[str, str]:
     return {"FAKE_DIRECTML": json.dumps(what)}
 
 
+def clocked(**what: Any) -> dict[str, str]:
+    """The variable that makes the time of measured processes follow from what they do; see `simulated_clock`."""
+    return {"FAKE_CLOCK": json.dumps(what)}
+
+
 def environment_with_directml(folder: Path, requires_torch: str | None = None) -> Path:
     """The interpreter of a new environment. torch-directml asks for the torch that is there, or for another one."""
     venv.EnvBuilder(with_pip=False, symlinks=sys.platform != "win32").create(folder)
@@ -40,7 +45,7 @@ def environment_with_directml(folder: Path, requires_torch: str | None = None) -
     site = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)}))
     site.mkdir(parents=True, exist_ok=True)
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    (site / "beside.pth").write_text("\n".join([*sorted(packages), str(FAKE)]))
+    (site / "beside.pth").write_text("\n".join([*sorted(packages), str(FAKE), "import simulated_clock"]))
     wanted = requires_torch or version("torch").partition("+")[0]
     metadata = site / f"torch_directml-{RELEASE}.dist-info"
     metadata.mkdir()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "doctor" / "inside").glob("*.py"))
+SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "doctor" / "inside").rglob("*.py"))
 
 #: Those that an interpreter is started with; the others are loaded by their path.
 STARTED = [path for path in SCRIPTS if "__main__" in path.read_text(encoding="utf-8")]
@@ -18,7 +18,7 @@ LATE = {"torch", "numpy", "torch_directml"}
 
 
 def test_the_scripts_are_found() -> None:
-    names = ["directml_exercises.py", "exercises.py", "interpreter.py", "rocm_exercises.py"]
+    names = ["directml_exercises.py", "exercises.py", "interpreter.py", "rocm_exercises.py", "worker.py"]
     assert [path.name for path in STARTED] == names
 
 

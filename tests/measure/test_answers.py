@@ -50,6 +50,13 @@ def test_an_empty_tensor_where_zeros_were_expected_is_wrong() -> None:
     assert "off by inf" in (wrong_answer(zeros, other) or "")
 
 
+def test_a_setting_that_calculates_in_a_lower_type_is_allowed_what_that_type_allows() -> None:
+    low = UnitResult("ok", 1.0, (Timing("gemm", (1.0,), Answer((103.0, -50.0, 0.0), 0.05)),))
+    assert wrong_answer({"gemm": REFERENCE["gemm"]}, low) is None
+    far = UnitResult("ok", 1.0, (Timing("gemm", (1.0,), Answer((106.0, -50.0, 0.0), 0.05)),))
+    assert "0.05 is allowed" in (wrong_answer({"gemm": REFERENCE["gemm"]}, far) or "")
+
+
 def test_a_workload_without_numbers_is_not_compared() -> None:
     assert answers_of(UnitResult("ok", 1.0, (Timing("fit", (1.0,)),))) == {}
     assert wrong_answer({}, answered()) is None

@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doctor.measure.verdict import FASTER_MARGIN, MIN_PAIRS, Verdict, gain_of, judge
+from doctor.measure.verdict import (
+    FASTER_MARGIN,
+    MAX_NEEDED_PAIRS,
+    MIN_PAIRS,
+    Verdict,
+    gain_of,
+    judge,
+    least_pairs,
+    pairs_to_claim,
+)
 from scripts.simulated.noise import Residuals, from_start, recorded, scaled, synthetic
 
 RATIOS = st.lists(st.floats(-1, 1), min_size=MIN_PAIRS, max_size=20)
@@ -184,3 +193,25 @@ def test_needed_pairs_are_more_than_there_were(ratios: list[float]) -> None:
     verdict = judge(ratios)
     if verdict.needed_pairs is not None:
         assert verdict.needed_pairs > verdict.pairs
+
+
+@pytest.mark.parametrize("claims", [1, 2, 3, 5, 10])
+def test_a_smaller_risk_needs_more_pairs_and_exactly_that_many_may_claim(claims: int) -> None:
+    alpha = 0.005 / claims
+    least = least_pairs(alpha)
+    assert judge([-0.5] * least, alpha).word == "faster"
+    assert judge([-0.5] * (least - 1), alpha).word != "faster"
+    coins = [judge([sign * 0.5 for sign in signs], alpha).word for signs in product((1, -1), repeat=least)]
+    assert coins.count("faster") / 2**least <= alpha
+
+
+def test_the_pairs_that_a_claim_takes_are_about_what_it_takes() -> None:
+    """Of normal differences, about half of the runs with that many pairs claim it."""
+    draw = random.Random("pairs to claim")
+    for gain, spread in ((0.2, 0.15), (0.8, 0.5), (0.1, 0.06)):
+        pairs = pairs_to_claim(-math.log1p(gain), spread)
+        runs = [judge([draw.gauss(-math.log1p(gain), spread) for _ in range(pairs)]).word for _ in range(300)]
+        assert 0.35 < runs.count("faster") / 300 < 0.75, (gain, spread, pairs)
+    assert pairs_to_claim(-0.5, 0.001) == MIN_PAIRS
+    assert pairs_to_claim(-math.log(1.01), 0.01) == MAX_NEEDED_PAIRS, "below the margin no number of pairs claims"
+    assert pairs_to_claim(-0.5, 0.001, 0.0025) == 9

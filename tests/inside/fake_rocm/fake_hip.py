@@ -6,9 +6,10 @@ FAKE_ROCM holds the GPUs and what is to go wrong, as JSON; every part may be lef
     at        {what is asked: what happens}; "matmul@1" means on GPU 1 only, by its number among all.
     together  the same, while more than one GPU is visible
               Asked: import, is_available, init, properties, set_device, to, mem_get_info, matmul, half (a product in
-              half precision), conv2d, backward.
+              half precision), conv2d, backward, synchronize.
               Happens: segfault, hang, raise (invalid device function), spoil (an error after which everything raises),
               full (out of memory), wrong (numbers are off), warn (of hipBLASLt)
+    allocated bytes that PyTorch tells as the most it held
     touched   a file that gets a line for whatever wakes HIP, in the real build too
 """
 
@@ -119,7 +120,8 @@ def _to(tensor, *args, **kwargs):
     kind, index = _device_in([*args, *kwargs.values()])
     if kind is None:
         return _real_to(tensor, *args, **kwargs)
-    rest = [value for value in args if _device_in([value])[0] is None]
+    # Module.to() passes (device, None, False) where the type stays.
+    rest = [value for value in args if _device_in([value])[0] is None and value not in (None, False)]
     kept = {name: value for name, value in kwargs.items() if name != "device"}
     plain = tensor.as_subclass(torch.Tensor)
     plain = _real_to(plain, *rest, **kept) if rest or kept else plain
@@ -181,6 +183,10 @@ def install():
     cuda.get_device_properties = _get_device_properties
     cuda.mem_get_info = _mem_get_info
     cuda.set_device = _set_device
+    cuda.synchronize = lambda device=None: _asked("synchronize") and None
+    cuda.empty_cache = lambda: None
+    cuda.reset_peak_memory_stats = lambda device=None: None
+    cuda.max_memory_allocated = lambda device=None: _TOLD.get("allocated", 256 << 20)
     torch._C._cuda_getArchFlags = lambda: " ".join(_TOLD.get("targets", ["gfx1030", "gfx1100"])) or None
     # at::show_config() and Engine::start_device_threads() count the devices of every backend that is built in.
     torch.__config__.show = _waking("show_config", torch.__config__.show)
