@@ -13,11 +13,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 import msgspec
+
+from doctor.processes.affinity import bind, inherited
+from doctor.processes.interrupts import held_back
 
 DEFAULT_CAP_BYTES = 4 * 1024 * 1024
 _GRACE_SECONDS = 0.5
@@ -71,13 +74,16 @@ class Child:
         cwd: str | None = None,
         cap_bytes: int = DEFAULT_CAP_BYTES,
         on_line: Callable[[bytes], None] | None = None,
+        on_error_line: Callable[[bytes], None] | None = None,
+        affinity: Collection[int] | None = None,
     ) -> None:
         """Start `argv`, whose first word is an absolute path (else ValueError). `on_line` is called from another
-        thread for each line of stdout, also for those behind the cap; a line of more than 64 KiB comes in pieces."""
+        thread for each line of stdout, also for those behind the cap; a line of more than 64 KiB comes in pieces;
+        `on_error_line` likewise for stderr. `affinity`: the only CPUs that the child may use, set from outside."""
         self._began = time.monotonic()
         self._ended_at = self._began
         self._cap = cap_bytes
-        self._on_line = on_line
+        self._on_line = {"stdout": on_line, "stderr": on_error_line}
         self._truncated = False
         self._kept: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
         self._process: subprocess.Popen[bytes] | None = None
@@ -87,6 +93,19 @@ class Child:
         if not Path(argv[0]).is_absolute():
             raise ValueError(f"not an absolute path: {argv[0]}")
         try:
+            with held_back():
+                self._start(argv, env, cwd, affinity)
+        except (OSError, ValueError) as error:
+            self.kill()
+            self._process, self._failure = None, getattr(error, "strerror", None) or str(error)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _start(
+        self, argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, affinity: Collection[int] | None
+    ) -> None:
+        with inherited(affinity):
             self._process = subprocess.Popen(
                 list(argv),
                 stdin=subprocess.DEVNULL,
@@ -97,26 +116,25 @@ class Child:
                 start_new_session=not _WINDOWS,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) if _WINDOWS else 0,
             )
-        except (OSError, ValueError) as error:
-            self._failure = getattr(error, "strerror", None) or str(error)
-            return
         _RUNNING.add(self)
         for stream, pipe in (("stdout", self._process.stdout), ("stderr", self._process.stderr)):
             reader = threading.Thread(target=self._read, args=(stream, pipe), daemon=True)
             reader.start()
             self._readers.append(reader)
         threading.Thread(target=self._watch, args=(self._process,), daemon=True).start()
+        if _WINDOWS and affinity is not None:
+            bind(self._process.pid, affinity)
 
     def _read(self, stream: str, pipe: IO[bytes]) -> None:
-        kept = self._kept[stream]
+        kept, on_line = self._kept[stream], self._on_line[stream]
         with pipe:
             for line in iter(lambda: pipe.readline(65536), b""):
                 room = self._cap - len(kept)
                 if len(line) > room:
                     self._truncated = True
                 kept += line[: max(room, 0)]
-                if stream == "stdout" and self._on_line is not None:
-                    self._on_line(line)
+                if on_line is not None:
+                    on_line(line)
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         # Popen.wait with a timeout sleeps up to 50 ms between two looks; a thread that waits without one wakes at once.
@@ -217,6 +235,7 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
     cap_bytes: int = DEFAULT_CAP_BYTES,
+    affinity: Collection[int] | None = None,
 ) -> Ended:
     """Start `argv`, wait for it, tell how it ended."""
-    return Child(argv, env=env, cwd=cwd, cap_bytes=cap_bytes).wait(timeout_seconds)
+    return Child(argv, env=env, cwd=cwd, cap_bytes=cap_bytes, affinity=affinity).wait(timeout_seconds)

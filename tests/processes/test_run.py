@@ -183,6 +183,13 @@ def test_lines_arrive_while_the_child_runs() -> None:
     assert ended.outcome == ("signal" if os.name == "posix" else "exited")
 
 
+def test_lines_of_stderr_arrive_apart() -> None:
+    seen: list[bytes] = []
+    code = "import sys; print('out'); print('aside', file=sys.stderr)"
+    assert Child([sys.executable, "-c", code], on_error_line=seen.append).wait(20).ok
+    assert [line.strip() for line in seen] == [b"aside"]
+
+
 def test_lines_behind_the_cap_still_arrive() -> None:
     seen: list[bytes] = []
     child = Child([sys.executable, "-c", "for n in range(100): print(n)"], cap_bytes=10, on_line=seen.append)
