@@ -12,15 +12,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from doctor.machine.cpulist import format_cpulist
+from doctor.machine.cpulist import format_cpulist, parse_cpulist
 from doctor.measure.units import Setting
 from doctor.tune.layout import CoreCpus, Group, Layout
 
 #: More arms than this make each of them too poorly known for the rounds of a usual budget.
 MAX_ARMS = 12
 
-#: MKL_NUM_THREADS beats OMP_NUM_THREADS in torch where the user has set it, so an arm must set both.
-_THREADS, _ALSO_THREADS = "OMP_NUM_THREADS", "MKL_NUM_THREADS"
+#: What torch and most others read. Where the user has set MKL_NUM_THREADS, that wins in torch: an arm sets both.
+THREADS, MKL_THREADS = "OMP_NUM_THREADS", "MKL_NUM_THREADS"
+#: What the OpenBLAS of NumPy reads first, and torch does not read.
+OPENBLAS_THREADS = "OPENBLAS_NUM_THREADS"
+_COUNTS = (THREADS, MKL_THREADS, OPENBLAS_THREADS)
+
+#: With MKL, torch asks MKL for its count, and MKL answers with at most the cores of the mask unless this is FALSE.
+_MKL_DYNAMIC = "MKL_DYNAMIC"
 
 
 class Arm(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -32,30 +38,36 @@ class Arm(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Addition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Variables that are tried on top of the setting that leads: a wait policy, an allocator, a kernel path."""
+    """Variables that are tried on top of the setting that leads: a wait policy, huge pages, a kernel path.
+
+    `for_threads`: it does nothing for a setting of one thread, and is not tried on top of one.
+    """
 
     name: str
     variables: dict[str, str | None]
     title: str = ""
+    for_threads: bool = False
 
     def on(self, arm: Arm) -> Arm:
         setting = Setting(variables={**arm.setting.variables, **self.variables}, cpus=arm.setting.cpus)
         return Arm(f"{arm.name} + {self.name}", setting, f"{arm.title}, {self.title}")
+
+    @property
+    def alone(self) -> Arm:
+        """On top of nothing: what is tried where no thread count or placement is."""
+        return Arm(self.name, Setting(variables=self.variables), self.title)
 
 
 def is_default(setting: Setting, default_threads: int | None) -> bool:
     """Whether a setting only asks for the threads that the target starts anyway."""
     if setting.cpus is not None or default_threads is None:
         return False
-    return all(
-        name in (_THREADS, _ALSO_THREADS) and value == str(default_threads)
-        for name, value in setting.variables.items()
-    )
+    return all(name in _COUNTS and value == str(default_threads) for name, value in setting.variables.items())
 
 
 def threads_of(setting: Setting) -> int | None:
     """The thread count that a setting asks for; None where it asks for none."""
-    value = setting.variables.get(_THREADS)
+    value = next((setting.variables[name] for name in _COUNTS if name in setting.variables), None)
     return int(value) if value is not None and value.isascii() and value.isdigit() else None
 
 
@@ -65,20 +77,22 @@ def between(leader: Arm, tried: Iterable[Arm], default_threads: int | None) -> t
     own = threads_of(leader.setting)
     if own is None:
         return ()
-    counts = {threads_of(arm.setting) for arm in tried if arm.setting.cpus == leader.setting.cpus}
+    beside = {threads_of(arm.setting): arm for arm in tried if arm.setting.cpus == leader.setting.cpus}
+    counts = set(beside)
     counts |= {default_threads} if leader.setting.cpus is None else {1}
     known = sorted(count for count in counts if count is not None)
     lower, upper = (max((c for c in known if c < own), default=own), min((c for c in known if c > own), default=own))
     middles = {round(math.sqrt(own * other)) for other in (lower, upper)} - {own, lower, upper}
-    return tuple(_with_threads(leader, count) for count in sorted(middles))
+    # Between the cores and the CPUs, MKL has to be told that the count is meant, as in the arm above.
+    above = beside[upper].setting.variables if upper in beside else {}
+    meant = {name: value for name, value in above.items() if name == _MKL_DYNAMIC}
+    return tuple(_with_threads(leader, count, meant if count > own else {}) for count in sorted(middles))
 
 
-def _with_threads(arm: Arm, count: int) -> Arm:
+def _with_threads(arm: Arm, count: int, more: Mapping[str, str | None]) -> Arm:
     own = str(threads_of(arm.setting))
-    variables = {
-        name: str(count) if name in (_THREADS, _ALSO_THREADS) else value
-        for name, value in arm.setting.variables.items()
-    }
+    variables = {name: str(count) if name in _COUNTS else value for name, value in arm.setting.variables.items()}
+    variables.update(more)
     renamed = arm.name.replace(f"threads-{own}", f"threads-{count}", 1)
     return Arm(
         name=renamed if renamed != arm.name else f"{arm.name}, {count} threads",
@@ -95,25 +109,45 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def thread_arms(
-    layout: Layout, *, default_threads: int | None, env: Mapping[str, str], most: int = MAX_ARMS
+    layout: Layout,
+    *,
+    default_threads: int | None,
+    env: Mapping[str, str],
+    most: int = MAX_ARMS,
+    count: str = THREADS,
+    mkl_cores: int | None = None,
 ) -> tuple[Arm, ...]:
-    """At most `most` arms, none twice, and none that is the default itself (`default_threads`, where known)."""
+    """At most `most` arms, none twice, and none that is the default itself (`default_threads`, where known).
+
+    `count`: the variable that carries the number of threads. `mkl_cores`: where MKL has a say in it, the cores of all
+    that is allowed: MKL grants no more threads unless it is told.
+    """
+    names = [count, *([MKL_THREADS] if count == THREADS and MKL_THREADS in env else [])]
     arms: dict[tuple[int, str | None], Arm] = {}
     for place in _places(layout):
         threads = min(place.threads, layout.budget)
         cpus = None if place.cpus == layout.all_cpus else place.cpus
         if threads >= 1:
-            arms.setdefault((threads, cpus), _arm(threads, cpus, place, env))
+            variables: dict[str, str | None] = dict.fromkeys(names, str(threads))
+            if mkl_cores is not None and threads > _cores_within(layout, cpus, mkl_cores):
+                variables[_MKL_DYNAMIC] = "FALSE"
+            arms.setdefault((threads, cpus), _arm(threads, cpus, place, variables))
     return tuple(arm for arm in arms.values() if not is_default(arm.setting, default_threads))[:most]
 
 
-def _arm(threads: int, cpus: str | None, place: _Place, env: Mapping[str, str]) -> Arm:
-    names = [_THREADS, *([_ALSO_THREADS] if _ALSO_THREADS in env else [])]
+def _cores_within(layout: Layout, cpus: str | None, all_cores: int) -> int:
+    if cpus is None:
+        return all_cores
+    allowed = parse_cpulist(cpus)
+    return sum(not allowed.isdisjoint(core) for core in layout.cores)
+
+
+def _arm(threads: int, cpus: str | None, place: _Place, variables: dict[str, str | None]) -> Arm:
     count = "1 thread" if threads == 1 else f"{threads} threads"
     where = f"-{place.name}" if cpus is not None else ""
     return Arm(
         name=f"threads-{threads}{where}",
-        setting=Setting(variables={name: str(threads) for name in names}, cpus=cpus),
+        setting=Setting(variables=variables, cpus=cpus),
         title=f"{count}: {place.title}",
     )
 

@@ -4,14 +4,16 @@ Fresh processes only, none of the search. In every group the default and the cho
 order tossed by a coin. If the chosen setting carries a CPU mask, a second candidate is confirmed apart: its variables
 alone, which is what a sourced file gives. Both then run in one group with the default, in a random order of the three:
 each of the two stands before or after the default equally often, so each comparison is as exact as in pairs, for three
-runs instead of four. Two claims, each wrong in at most 0.5 % of runs, make at most 1 % for the run.
+runs instead of four. They are tested in a fixed order: only where the whole was *faster* may the variables alone be
+called so. Both claims together are therefore wrong in at most 0.5 % of runs; the other half of the 1 % belongs to the
+recommendations (see `doctor.tune.claims`).
 
 The number of groups is fixed before the first. No other candidate is tried after a failure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 import msgspec
 
@@ -29,7 +31,8 @@ class Confirmation(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was proved about one candidate, exactly as it would be exported.
 
     `by_workload` holds the verdict on each workload of the objective, from the same pairs. `failed` says how a unit
-    of the candidate failed; it is then not exported, whatever the others showed.
+    of the candidate failed; it is then not exported, whatever the others showed. `withheld`: its own pairs would have
+    made it *faster*, but the candidate before it was not.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Confirmation(msgspec.Struct, frozen=True, omit_defaults=True):
     verdict: Verdict
     by_workload: dict[str, Verdict]
     failed: str = ""
+    withheld: bool = False
 
     @property
     def slower_on(self) -> tuple[str, ...]:
@@ -75,12 +79,26 @@ def confirm(meter: Meter, candidates: Sequence[Arm], groups: int) -> Generator[S
     used = _undisturbed(measured)
     workloads = meter.plan.workloads
     defaults = [group[DEFAULT].result for group in measured if group[DEFAULT].ok]
+    judged = [_judged(arm, used, workloads, failed.get(arm.name, "")) for arm in candidates]
     return Confirmed(
-        candidates=tuple(_judged(arm, used, workloads, failed.get(arm.name, "")) for arm in candidates),
+        candidates=tuple(_in_order(judged)),
         default_log_seconds=tuple(log_seconds(result, workloads) for result in defaults),
         groups=len(measured),
         left_out=len(measured) - len(used),
     )
+
+
+def _in_order(candidates: Sequence[Confirmation]) -> Iterator[Confirmation]:
+    """A candidate behind one that ran to its end and was not *faster* is not called *faster*. One that failed claims
+    nothing, and leaves its claim to the next."""
+    claimable = True
+    for candidate in candidates:
+        word = candidate.verdict.word
+        if word == "faster" and not claimable:
+            verdict = msgspec.structs.replace(candidate.verdict, word="undecided")
+            candidate = msgspec.structs.replace(candidate, verdict=verdict, withheld=True)
+        claimable = claimable and (word == "faster" or bool(candidate.failed))
+        yield candidate
 
 
 def _undisturbed(groups: Sequence[dict[str, Booked]]) -> Sequence[dict[str, Booked]]:

@@ -6,17 +6,19 @@ over a real worker, a fake one, a simulated machine with a simulated clock, and 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from statistics import median
 
 import msgspec
 
+from doctor.machine.cpulist import parse_cpulist
 from doctor.measure.answers import answers_of, wrong_answer
 from doctor.measure.guard import Disturbance, disturbances
 from doctor.measure.schedule import pad_bytes
-from doctor.measure.units import DEFAULT, Answer, Setting, Stage, Unit, UnitResult, checked
+from doctor.measure.units import DEFAULT, Answer, Setting, Stage, Unit, UnitResult, Variant, checked
 from doctor.tune.arms import Arm
 from doctor.tune.plan import Plan
+from doctor.tune.recommendation import TuneFinding
 
 #: A unit is given up when it takes this many times as long as the default does; before that is known, the whole
 #: budget. Never earlier than `_LEAST_LIMIT_SECONDS`.
@@ -42,6 +44,7 @@ class Booked(msgspec.Struct, frozen=True):
     arm: str
     result: UnitResult
     disturbed: tuple[Disturbance, ...] = ()
+    pinned: str = ""  # that importing torch took CPUs away from the process, in words
 
     @property
     def ok(self) -> bool:
@@ -65,6 +68,8 @@ class Meter:
         self.disturbed: list[Disturbance] = []
         self.reference: Mapping[str, Answer] = {}
         self.default_threads = plan.default_threads
+        self.own_items: Mapping[str, int] = {}
+        self.findings: list[TuneFinding] = []
         self._costs: dict[str, list[float]] = {}
 
     @property
@@ -80,18 +85,75 @@ class Meter:
         """The first process of a run reads torch from the disk: what it cost says nothing about the next."""
         self._costs.clear()
 
-    def measure(self, arm: Arm, stage: Stage, number: int) -> Generator[Step, UnitResult, Booked]:
-        """Yield one unit, and book what it gave."""
+    def measure(
+        self, arm: Arm, stage: Stage, number: int, *, lenient: bool = False, may_pin: bool = False
+    ) -> Generator[Step, UnitResult, Booked]:
+        """Yield one unit, and book what it gave. `lenient`: another answer than the default's is not wrong by itself.
+
+        An arm that leaves the process fewer CPUs than it was given, by importing torch, is wrong like one that computes
+        something else, unless it `may_pin`: everything that it starts would share them. Where the default does it too,
+        the user's own environment is the reason, and that is a finding.
+        """
         result = checked((yield self._step(arm, stage, number)), self.plan.workloads)
-        if result.outcome == "ok" and arm.name != DEFAULT:
+        pinned = self._pinned(arm, result)
+        if pinned and arm.name == DEFAULT:
+            self._find_pinning(pinned)
+        elif pinned and not may_pin and not self.findings and result.outcome == "ok":
+            result = msgspec.structs.replace(result, outcome="wrong", detail=pinned)
+        if result.outcome == "ok" and arm.name != DEFAULT and not lenient:
             wrong = wrong_answer(self.reference, result)
             if wrong is not None:
                 result = msgspec.structs.replace(result, outcome="wrong", detail=wrong)
-        elif result.outcome == "ok":
+        elif result.outcome == "ok" and arm.name == DEFAULT:
             self.reference = self.reference or answers_of(result)
             self.default_threads = self.default_threads or result.threads
-        self.spent_seconds += result.wall_seconds
+            self.own_items = self.own_items or {row.workload: round(row.items) for row in result.timings}
         self._costs.setdefault(arm.name, []).append(result.wall_seconds)
+        return msgspec.structs.replace(self._booked(arm, result), pinned=pinned)
+
+    def measure_variants(
+        self,
+        arm: Arm,
+        variants: Sequence[Variant],
+        workloads: Sequence[str],
+        expected_seconds: float,
+        number: int = 0,
+        stage: Stage = "recommend",
+        limit_seconds: float | None = None,
+    ) -> Generator[Step, UnitResult, Booked]:
+        """Yield one unit that times variants of an arm, and book what it gave, as it is. `limit_seconds`: when it is
+        given up; else it follows from `expected_seconds`."""
+        step = self._step(arm, stage, number)
+        limit = limit_seconds or max(_LIMIT_FACTOR * expected_seconds, _LEAST_LIMIT_SECONDS)
+        unit = msgspec.structs.replace(
+            step.unit, workloads=tuple(workloads), variants=tuple(variants), limit_seconds=limit
+        )
+        return self._booked(arm, (yield msgspec.structs.replace(step, unit=unit)))
+
+    def measure_whole(
+        self, arm: Arm, workloads: Sequence[str], stage: Stage, limit_seconds: float
+    ) -> Generator[Step, UnitResult, Booked]:
+        """Yield one unit of other workloads than the run's, and book what it gave, as it is."""
+        step = self._step(arm, stage, 0)
+        unit = msgspec.structs.replace(step.unit, workloads=tuple(workloads), limit_seconds=limit_seconds)
+        return self._booked(arm, (yield msgspec.structs.replace(step, unit=unit)))
+
+    def _pinned(self, arm: Arm, result: UnitResult) -> str:
+        given = arm.setting.cpus or self.plan.all_cpus
+        if given is None or result.cpus is None:
+            return ""
+        left, all_of_it = len(parse_cpulist(result.cpus)), len(parse_cpulist(given))
+        return f"importing torch leaves the process {left} of {all_of_it} CPUs" if left < all_of_it else ""
+
+    def _find_pinning(self, pinned: str) -> None:
+        if self.findings:
+            return
+        title = "Importing torch binds the process, and everything that it starts, to fewer CPUs"
+        advice = "Take OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY and KMP_AFFINITY out of your environment."
+        self.findings.append(TuneFinding("import-pins", title, f"with your environment {pinned}", advice))
+
+    def _booked(self, arm: Arm, result: UnitResult) -> Booked:
+        self.spent_seconds += result.wall_seconds
         found = disturbances(result.readings)
         self.disturbed += found
         return Booked(arm.name, result, found)

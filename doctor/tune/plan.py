@@ -7,6 +7,10 @@ import msgspec
 from doctor.measure.units import DEFAULT, Setting
 from doctor.tune.arms import Addition, Arm, is_default
 from doctor.tune.budget import DEFAULT_SECONDS
+from doctor.tune.devices.plan import DevicesPlan
+from doctor.tune.peaks import Peaks
+from doctor.tune.skipped import Skipped
+from doctor.tune.trials import Trial
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -14,7 +18,11 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     objective: their geometric mean. `default_threads`: what the target starts without any setting, where known.
 
     `subject` says what was measured (hardware, torch, a digest of the user's command), so that a saved run is only
-    resumed on the same. Raises ValueError for a plan that cannot be run.
+    resumed on the same. `skipped`: axes that this machine leaves nothing to try on, for the screen. `trials`: what ends
+    as a recommendation; `memory_bytes` and `batch` belong to the batch size: how far a process may grow, and what the
+    user wants. `peaks`: what the hardware could do, where the run is to compare with it. `all_cpus`: what a setting
+    without a mask runs on, where known. `devices`: those to compare the CPU with, where any
+    were asked for. Raises ValueError for a plan that cannot be run.
     """
 
     seed: int
@@ -24,6 +32,13 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     budget_seconds: float = DEFAULT_SECONDS
     default_threads: int | None = None
     subject: dict[str, str] = {}
+    skipped: tuple[Skipped, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    memory_bytes: int | None = None
+    batch: int | None = None
+    peaks: Peaks | None = None
+    all_cpus: str | None = None
+    devices: DevicesPlan | None = None
 
     def __post_init__(self) -> None:
         names = [arm.name for arm in self.arms]

@@ -12,8 +12,9 @@ its own, after the placement is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from statistics import median
+import math
+from collections.abc import Generator, Mapping, Sequence
+from statistics import fmean, median
 from typing import NamedTuple
 
 import msgspec
@@ -44,11 +45,13 @@ class ArmReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Searched(msgspec.Struct, frozen=True):
-    """`chosen` is None where every arm failed. `rounds`: how many there have been in the run by now."""
+    """`chosen` is None where every arm failed. `rounds`: how many there have been in the run by now. `noise`: by how
+    much the runs of one arm scattered, as the standard deviation of log(time); None where no arm ran twice."""
 
     chosen: Arm | None
     reports: tuple[ArmReport, ...]
     rounds: int
+    noise: float | None = None
 
 
 #: log(time) of each arm by round.
@@ -65,11 +68,14 @@ class _Ran(NamedTuple):
     number: int
 
 
-def search(meter: Meter, arms: Sequence[Arm], until_seconds: float) -> Generator[Step, UnitResult, Searched]:
+def search(
+    meter: Meter, arms: Sequence[Arm], until_seconds: float, *, first_round: int = 0
+) -> Generator[Step, UnitResult, Searched]:
     """Search among `arms`, at least one round, until one is left or the next round would end after `until_seconds`
     of the run. The arms stand in their order of priority, which also breaks ties."""
-    ran = yield from _rounds(meter, arms, until_seconds, first_round=0)
-    return Searched(ran.live[0] if ran.live else None, _reports(ran, ran.arms, ran.live), ran.number)
+    ran = yield from _rounds(meter, arms, until_seconds, first_round=first_round)
+    reports = _reports(ran, ran.arms, ran.live)
+    return Searched(ran.live[0] if ran.live else None, reports, ran.number, noise_of(ran.times))
 
 
 def search_additions(
@@ -86,7 +92,21 @@ def search_additions(
     lost = sum(each >= 0 for each in ahead)
     chosen = best if ahead and median(ahead) < -FASTER_MARGIN and lost <= len(ahead) // 5 else base
     order = [chosen, *(arm for arm in ran.live if arm is not chosen)]
-    return Searched(chosen, _reports(ran, additions, order), ran.number)
+    return Searched(chosen, _reports(ran, additions, order), ran.number, noise_of(ran.times))
+
+
+def noise_of(times: Mapping[str, Mapping[int, float]]) -> float | None:
+    """The pooled standard deviation of each arm's log(time) about its own mean, the mean of each round taken out."""
+    rounds = sorted({number for own in times.values() for number in own})
+    arms = [own for own in times.values() if len(own) == len(rounds)]
+    if len(rounds) < 2 or len(arms) < 2:
+        return None
+    by_round = {number: fmean(own[number] for own in arms) for number in rounds}
+    squares = 0.0
+    for own in arms:
+        left = [own[number] - by_round[number] for number in rounds]
+        squares += sum((each - fmean(left)) ** 2 for each in left)
+    return math.sqrt(squares / ((len(arms) - 1) * (len(rounds) - 1)))
 
 
 def _rounds(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from doctor.measure.units import Setting
-from doctor.measure.verdict import FASTER_MARGIN, gain_of
+from doctor.measure.verdict import FASTER_MARGIN, Verdict, gain_of
+from doctor.tune.recommendation import Recommendation
 
 from .chips import CHIPS, TWO_CPUS, Chip
 from .experiment import Truth
 from .landscapes import Landscape, all_equal, exhaustive, hills, objective, one_faster, published, tune
-from .noise import scaled
+from .noise import Noise
 
 _ROUNDING = 1e-9
 
@@ -45,6 +46,7 @@ class Claim:
 @dataclass(frozen=True)
 class Run:
     claims: tuple[Claim, ...]
+    advice: Mapping[str, Claim]  # of the recommendations that were tried, by axis
     found: bool  # what is exported is as fast as the best arm, to 2 %
     exported: bool
     regret: float  # of what is exported, else of the default, against the best of the exhaustive search
@@ -52,7 +54,7 @@ class Run:
 
     @property
     def false_faster(self) -> bool:
-        return any(claim.false_faster for claim in self.claims)
+        return any(claim.false_faster for claim in (*self.claims, *self.advice.values()))
 
 
 @dataclass(frozen=True)
@@ -88,19 +90,22 @@ class Cell:
     runs: list[Run] = field(default_factory=list)
 
 
-def one_run(known: Known, series: Sequence[float], seed: int, budget_seconds: float) -> Run:
+def one_run(known: Known, series: Noise, seed: int, budget_seconds: float) -> Run:
     result = tune(known.landscape, known.truth, series, seed, budget_seconds)
-    claims = []
-    for candidate in result.candidates:
-        verdict, true = candidate.verdict, gain_of(objective(known.truth, candidate.setting) - known.default)
-        low = -1.0 if verdict.gain_low is None else verdict.gain_low
-        high = math.inf if verdict.gain_high is None else verdict.gain_high
-        gain = math.nan if verdict.gain is None else verdict.gain
-        claims.append(Claim(true, verdict.word, gain, covered=low <= true <= high))
+    claims = [
+        _claim(candidate.verdict, gain_of(objective(known.truth, candidate.setting) - known.default))
+        for candidate in result.candidates
+    ]
+    advice = {
+        row.axis: _claim(row.verdict, gain_of(known.landscape.advice(_options_of(row))))
+        for row in result.recommendations
+        if row.verdict is not None
+    }
     chosen = result.export
     at = known.default if chosen is None else objective(known.truth, chosen.setting)
     return Run(
         claims=tuple(claims),
+        advice=advice,
         found=chosen is not None and at <= known.best_arm + FASTER_MARGIN,
         exported=chosen is not None,
         regret=math.expm1(at - known.best),
@@ -108,12 +113,24 @@ def one_run(known: Known, series: Sequence[float], seed: int, budget_seconds: fl
     )
 
 
+def _claim(verdict: Verdict, true_gain: float) -> Claim:
+    low = -1.0 if verdict.gain_low is None else verdict.gain_low
+    high = math.inf if verdict.gain_high is None else verdict.gain_high
+    gain = math.nan if verdict.gain is None else verdict.gain
+    return Claim(true_gain, verdict.word, gain, covered=low <= true_gain <= high)
+
+
+def _options_of(row: Recommendation) -> dict[str, str]:
+    """What was compared with the base: the size stands in the title."""
+    return {"autocast": "bfloat16"} if row.axis == "dtype" else {"batch": row.title.split()[2]}
+
+
 def one_cell(
-    chip_at: int | None, experiment: str, level: float, residuals: Sequence[float], seeds: range, budget_seconds: float
+    chip_at: int | None, experiment: str, level: float, residuals: Noise, seeds: range, budget_seconds: float
 ) -> Cell:
     """`chip_at`: index into CHIPS; None for the machine of two CPUs."""
     chip = TWO_CPUS if chip_at is None else CHIPS[chip_at]
-    series = scaled(residuals, level)
+    series = residuals.scaled(level)
     knowns = [Known.of(landscape) for landscape in EXPERIMENTS[experiment](chip)]
     runs = [one_run(knowns[seed % len(knowns)], series, seed, budget_seconds) for seed in seeds]
     return Cell(chip.name, experiment, level, runs)

@@ -160,3 +160,23 @@ def test_the_same_on_one_workload_is_exported() -> None:
     assert candidate.verdict.gain == pytest.approx(1 / math.sqrt(0.8) - 1, abs=0.01)
     words = {name: verdict.word for name, verdict in candidate.by_workload.items()}
     assert words == {"gemm": "faster", "triad": "same"}
+
+
+def test_the_variables_alone_are_only_called_faster_behind_a_whole_that_is() -> None:
+    """Two claims in a fixed order share the risk of one."""
+    seconds = gemm(default=1.0) | {MASKED.name: {"gemm": 1.0}, ALONE.name: {"gemm": 0.8}}
+    masked, alone = confirmed(FakeWorker(seconds, noise=jitter), 12, MASKED, ALONE).candidates
+    assert masked.verdict.word == "same" and alone.withheld
+    assert alone.verdict.word == "undecided" and not alone.exportable
+    assert alone.verdict.gain == pytest.approx(0.25, abs=0.01), "what was measured is told all the same"
+    both = gemm(default=1.0) | {MASKED.name: {"gemm": 0.8}, ALONE.name: {"gemm": 0.8}}
+    assert [each.withheld for each in confirmed(FakeWorker(both, noise=jitter), 12, MASKED, ALONE).candidates] == [
+        False, False
+    ]
+
+
+def test_a_whole_that_fails_leaves_its_claim_to_the_variables() -> None:
+    seconds = gemm(default=1.0) | {MASKED.name: {"gemm": 0.8}, ALONE.name: {"gemm": 0.8}}
+    fails = {(MASKED.name, "confirm"): ("killed", "SIGSEGV")}
+    _, alone = confirmed(FakeWorker(seconds, noise=jitter, fails=fails), 12, MASKED, ALONE).candidates  # type: ignore[arg-type]
+    assert alone.verdict.word == "faster" and alone.exportable and not alone.withheld

@@ -16,6 +16,7 @@ from doctor.tune.meter import Step
 from doctor.tune.plan import Plan
 from doctor.tune.result import TuneResult
 from doctor.tune.run import OtherRun, course, events
+from doctor.tune.trials import Trial
 from tests.tune.fake import FakeWorker, drive, gemm, plan_of, threads
 
 MASKED = Arm("threads-4-ccx0", Setting({"OMP_NUM_THREADS": "4"}, "0-3"))
@@ -156,6 +157,54 @@ def test_an_addition_is_chosen_on_top_and_confirmed_as_one() -> None:
         ("passive", "not-tried"),
         ("pages", "not-tried"),
     ]
+
+
+def noisy(unit: Unit) -> float:
+    return math.exp(0.15 * random.Random(f"b {unit.number}").gauss(0, 1))
+
+
+def test_a_gain_that_needs_more_pairs_takes_them_from_the_recommendations() -> None:
+    """The search saw a gain of about a third, and noise that fourteen pairs do not see through."""
+    trial = Trial("interop", "one inter-op thread", ("gemm",), options={"interop_threads": "1"})
+    fake = FakeWorker(gemm(default=1.0, threads_4=0.75), noise=noisy)
+    result = run(plan_of(threads(3, 4, 5), budget_seconds=180.0, trials=(trial,)), fake)
+    assert 14 < result.pairs < 40 and result.spent_seconds <= 180
+    quiet = run(plan_of(threads(3, 4, 5), budget_seconds=180.0, trials=(trial,)), worker(threads_4=0.75))
+    assert quiet.pairs == 14 and quiet.export is not None
+    assert (quiet.settings_seconds or 0.0) <= 150.0
+
+
+def test_additions_are_tried_alone_where_no_thread_count_is() -> None:
+    pages = Addition("pages", {"THP_MEM_ALLOC_ENABLE": "1"}, "huge pages")
+    wait = Addition("wait", {"OMP_WAIT_POLICY": "ACTIVE"}, for_threads=True)
+    result = run(plan_of((), additions=(pages, wait)), FakeWorker(gemm(default=1.0, pages=0.8), noise=jitter))
+    assert result.export is not None and result.export.setting.variables == {"THP_MEM_ALLOC_ENABLE": "1"}
+    assert {report.name for report in result.arms} == {"pages", "wait"}
+    single = run(plan_of((), additions=(pages, wait), default_threads=1), FakeWorker(gemm(default=1.0), noise=jitter))
+    assert {report.name for report in single.arms} == {"pages"}
+
+
+def test_additions_go_on_top_of_the_default_where_no_thread_count_comes_up_to_it() -> None:
+    pages = Addition("pages", {"THP_MEM_ALLOC_ENABLE": "1"}, "huge pages")
+    plan = plan_of(threads(1), additions=(pages,), default_threads=2)
+    fake = FakeWorker(gemm(default=1.0, threads_1=1.3, pages=0.8), noise=jitter)
+    result = run(plan, fake)
+    assert result.export is not None and result.export.setting.variables == {"THP_MEM_ALLOC_ENABLE": "1"}
+    assert [(report.name, report.fate) for report in result.arms] == [("threads-1", "left"), ("pages", "chosen")]
+    assert not any("+" in unit.arm for unit in fake.ran)
+    # What slows the default down even more is not chosen: the better of the two is confirmed.
+    result = run(plan, FakeWorker(gemm(default=1.0, threads_1=1.3, pages=1.5), noise=jitter))
+    assert [each.name for each in result.candidates] == ["threads-1"]
+
+
+def test_an_addition_for_threads_is_not_tried_on_top_of_one_thread() -> None:
+    wait = Addition("wait", {"OMP_WAIT_POLICY": "ACTIVE"}, for_threads=True)
+    fake = worker(threads_1=0.5)
+    run(plan_of(threads(1, 8), additions=(wait,)), fake)
+    assert not any("wait" in unit.arm for unit in fake.ran)
+    fake = worker(threads_8=0.5)
+    run(plan_of(threads(1, 8), additions=(wait,)), fake)
+    assert any(unit.arm == "threads-8 + wait" for unit in fake.ran)
 
 
 def saved_run(plan: Plan, fake: FakeWorker) -> tuple[list[Measured], TuneResult]:

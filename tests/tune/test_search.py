@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
-from doctor.measure.units import DEFAULT, Answer, Setting
+from doctor.measure.units import DEFAULT, Answer, Setting, Unit
 from doctor.tune.arms import Addition, Arm
 from doctor.tune.meter import DEFAULT_ARM, Meter
-from doctor.tune.search import Searched, search, search_additions
+from doctor.tune.search import Searched, noise_of, search, search_additions
 from tests.tune.fake import FakeWorker, drive, gemm, plan_of, threads
 
 TWELVE = threads(*range(1, 13))
@@ -232,3 +233,24 @@ def test_a_base_that_fails_ends_it() -> None:
     found = added(worker)
     assert found.chosen is None
     assert fates(found)["threads-8"] == "failed"
+
+
+def test_the_noise_of_a_search_is_that_between_runs_of_one_arm() -> None:
+    """Neither what an arm costs nor what a round costs is noise."""
+    draw = random.Random("noise of a search")
+    arms = {f"a{at}": draw.uniform(-1, 1) for at in range(12)}
+    rounds = {number: draw.uniform(-1, 1) for number in range(6)}
+    times = {name: {at: own + slow + draw.gauss(0, 0.03) for at, slow in rounds.items()} for name, own in arms.items()}
+    assert noise_of(times) == pytest.approx(0.03, rel=0.25)
+    short = {"late": {5: 3.0}, **times}
+    assert noise_of(short) == noise_of(times), "an arm that joined late says nothing"
+    assert noise_of({"a": {0: 1.0}, "b": {0: 2.0}}) is None and noise_of({"a": {0: 1.0, 1: 2.0}}) is None
+
+
+def test_a_search_tells_its_noise_and_one_round_tells_none() -> None:
+    def jitter(unit: Unit) -> float:
+        return math.exp(0.02 * random.Random(unit.number).uniform(-1, 1))
+
+    noisy = searched(FakeWorker(gemm(default=2.0), noise=jitter))
+    assert noisy.noise is not None and noisy.noise == pytest.approx(0.02 / math.sqrt(3), rel=0.4)
+    assert searched(FakeWorker(gemm(default=2.0)), threads(4), 1000.0).noise is None
