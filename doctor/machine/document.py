@@ -6,10 +6,14 @@ from typing import Any
 
 import msgspec
 
+from doctor.machine import core_runs
 from doctor.machine.cpulist import parse_cpulist
 from doctor.machine.model import SCHEMA, Machine
 
 _FAMILY = "amd-doctor/machine/"
+
+#: Documents of ours that hold a machine document, and what each of them is read as here.
+_AROUND = {f"amd-doctor/{kind}/": f"amd-doctor/{kind}/1" for kind in ("check", "report", "tune")}
 _DECODER = msgspec.json.Decoder()
 
 
@@ -25,23 +29,24 @@ class Document(msgspec.Struct, frozen=True):
 
     def to_builtins(self, machine: Machine | None = None) -> dict[str, Any]:
         """The document as plain values: `machine` (or the one that was read) over everything it was read from."""
-        known = msgspec.to_builtins(machine or self.machine)
-        known["schema"] = self.read_from.get("schema", SCHEMA)
-        whole = _over(known, self.read_from)
-        assert isinstance(whole, dict)
-        return whole
+        known = {"schema": self.read_from.get("schema", SCHEMA), **msgspec.to_builtins(machine or self.machine)}
+        if self.read_from:
+            known["schema"] = self.read_from.get("schema", SCHEMA)
+            _add_kept(known, self.read_from)
+        return known
 
 
-def _over(known: Any, before: Any) -> Any:
-    """`known` wins; keys and list items that only `before` has are kept where both have the same shape."""
-    if isinstance(known, dict):
-        before = before if isinstance(before, dict) else {}
-        kept = {key: value for key, value in before.items() if key not in known and value is not None}
-        return {**{key: _over(value, before.get(key)) for key, value in known.items()}, **kept}
-    if isinstance(known, list | tuple):
-        same = isinstance(before, list) and len(known) == len(before)
-        return [_over(new, old) for new, old in zip(known, before if same else [None] * len(known), strict=True)]
-    return known
+def _add_kept(known: Any, before: Any) -> None:
+    """Add to `known`, in place, what only `before` has: keys, and those of list items where both lists are as long."""
+    if isinstance(known, dict) and isinstance(before, dict):
+        for key, value in before.items():
+            if key in known:
+                _add_kept(known[key], value)
+            elif value is not None:
+                known[key] = value
+    elif isinstance(known, list | tuple) and isinstance(before, list) and len(known) == len(before):
+        for new, old in zip(known, before, strict=True):
+            _add_kept(new, old)
 
 
 def parse_json(text: bytes | str) -> Any:
@@ -55,9 +60,8 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def read_document(plain: Any) -> Document:
-    """The machine document in plain values; also the one inside a `check --json` document. Raises BadDocument."""
-    if isinstance(plain, dict) and str(plain.get("schema", "")).startswith("amd-doctor/check/"):
-        plain = plain.get("machine")
+    """The machine document in plain values; also the one inside a check or a report. Raises BadDocument."""
+    plain = _machine_in(plain)
     if not isinstance(plain, dict):
         raise BadDocument("not a machine document: no JSON object")
     schema = str(plain.get("schema", ""))
@@ -66,13 +70,37 @@ def read_document(plain: Any) -> Document:
     if schema.removeprefix(_FAMILY).split(".")[0] != SCHEMA.removeprefix(_FAMILY):
         raise BadDocument(f"{schema[:60]} is newer than this version reads ({SCHEMA}): update amd-doctor")
     try:
+        plain = _with_cores(plain)
         machine = msgspec.convert(plain, Machine)
     except RecursionError as error:
         raise BadDocument("nested too deeply") from error
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, ValueError) as error:
         raise BadDocument(str(error)) from error
     _check_cpulists(machine)
     return Document(machine=machine, read_from=plain)
+
+
+def _machine_in(plain: Any) -> Any:
+    """The machine document in one of ours that holds one; anything else as it is. Raises BadDocument."""
+    schema = str(plain.get("schema", "")) if isinstance(plain, dict) else ""
+    for family, known in _AROUND.items():
+        if schema.startswith(family):
+            if not (schema == known or schema.startswith(f"{known}.")):
+                raise BadDocument(f"{schema[:60]} is newer than this version reads ({known}): update amd-doctor")
+            return plain.get("machine")
+    return plain
+
+
+def _with_cores(plain: dict[str, Any]) -> dict[str, Any]:
+    """The document with `cpu.cores` where it holds them as runs. Raises ValueError."""
+    cpu = plain.get("cpu")
+    if not isinstance(cpu, dict) or core_runs.FIELD not in cpu:
+        return plain
+    rest = {name: value for name, value in cpu.items() if name != core_runs.FIELD}
+    try:
+        return {**plain, "cpu": {"cores": core_runs.unpacked(cpu[core_runs.FIELD]), **rest}}
+    except ValueError as error:
+        raise ValueError(f"cpu.{core_runs.FIELD}: {error}") from error
 
 
 def _check_cpulists(machine: Machine) -> None:

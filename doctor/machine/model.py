@@ -169,6 +169,8 @@ class Memory(Fact, frozen=True):
     bus_width_bits: int | None = None
     effective_mts: int | None = None
     peak_bytes_per_second: int | None = None
+    transparent_huge_pages: str | None = None  # always madvise never
+    allocators: tuple[str, ...] | None = None  # installed, to be preloaded: paths of tcmalloc and jemalloc
 
 
 class Power(Fact, frozen=True):
@@ -341,11 +343,31 @@ class Placement(Fact, frozen=True):
     spread: tuple[float, ...] | None = None
 
 
+class MeasuredDevice(Fact, frozen=True):
+    """A GPU as `amd-doctor tune --device` measured it beside the CPU. The lists hold names of workloads."""
+
+    device: str | None = None  # cuda:0 privateuseone:0
+    name: str | None = None
+    backend: str | None = None  # rocm directml
+    outcome: str | None = None  # ok wrong hung killed out-of-memory rubbish
+    detail: str | None = None
+    workload: str | None = None  # the one it failed on
+    not_finite: tuple[str, ...] | None = None  # answered with a number that is not finite
+    gradients_off: tuple[str, ...] | None = None  # other gradients than the CPU's
+    without_gradient: tuple[str, ...] | None = None  # weights that got none
+    still: tuple[str, ...] | None = None  # weights that a step did not move
+    fell_back: tuple[str, ...] | None = None  # operators that the CPU did instead
+    lacking: tuple[str, ...] | None = None  # of which no size ran
+    verdict: str | None = None  # against the tuned CPU: faster slower same undecided
+    gain: float | None = None  # of throughput against the tuned CPU: -0.4 is 40 % less
+
+
 class Measurements(Fact, frozen=True):
     gemm: Gemm | None = None
     dtype: DtypeTimes | None = None
     placement: Placement | None = None
     denormals: DenormalTimes | None = None
+    devices: tuple[MeasuredDevice, ...] | None = None
 
 
 class Intent(Fact, frozen=True):
@@ -398,6 +420,7 @@ class Machine(Fact, frozen=True):
     power: Power | None = None
     python: Python | None = None
     packages: dict[str, Package] | None = None
+    packages_left_out: int | None = None  # a report keeps those that a rule asks for, and counts the others
     torch: Torch | None = None
     torch_directml: TorchDirectml | None = None
     libraries: tuple[Library, ...] | None = None

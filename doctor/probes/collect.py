@@ -25,6 +25,7 @@ PROBES: tuple[tuple[str, str | Probe], ...] = (
     ("topology", "doctor.probes.topology"),
     ("limits", "doctor.probes.limits"),
     ("memory", "doctor.probes.memory"),
+    ("allocation", "doctor.probes.allocation"),
     ("power", "doctor.probes.power"),
     ("python", "doctor.probes.python"),
     ("torch", "doctor.probes.torch"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from doctor.machine.document import BadDocument, parse_json, read_document
+from doctor.machine.document import BadDocument, Document, parse_json, read_document
 from doctor.machine.model import Cgroup, Cpu, Limits, Machine, Os, merged
 
 NEWER: dict[str, Any] = {
@@ -89,3 +89,16 @@ def _without_null(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_null(item) for key, item in value.items() if item is not None}
     return [_without_null(item) for item in value] if isinstance(value, list) else value
+
+
+def test_a_machine_that_was_not_read_names_its_schema_first() -> None:
+    plain = Document(Machine(os=Os(kind="linux"))).to_builtins()
+    assert list(plain.items()) == [("schema", "amd-doctor/machine/1"), ("os", {"kind": "linux"})]
+
+
+def test_the_machine_inside_a_report_is_read() -> None:
+    document = read_document({"schema": "amd-doctor/report/1.3", "version": "0.4", "machine": NEWER})
+    assert document.machine.os == Os(kind="linux")
+    for newer in ("amd-doctor/report/2", "amd-doctor/report/10", "amd-doctor/check/2"):
+        with pytest.raises(BadDocument, match="update amd-doctor"):
+            read_document({"schema": newer, "machine": NEWER})
