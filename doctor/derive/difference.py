@@ -112,7 +112,7 @@ class _Walk:
         self._of_one_kind = {
             version: _first_word(old, *kind) == _first_word(new, *kind) for version, kind in _KIND_OF_VERSION.items()
         }
-        self._partial = {name: (is_partial(old, name), is_partial(new, name)) for name in ("env", "packages")}
+        self._partial = {name: (_lacks_names(old, name), _lacks_names(new, name)) for name in ("env", "packages")}
 
     def values(self, fact: str, before: Any, after: Any) -> None:
         """Two values of one fact; None is unknown."""
@@ -222,6 +222,11 @@ class _Walk:
         rows, value = (self.unknown_now, before) if after is None else (self.known_now, after)
         if _says_something(value):
             rows.append(OneSided(fact, msgspec.to_builtins(value), weight))
+
+
+def _lacks_names(machine: Machine, name: str) -> bool:
+    """Was a map told in part only, or cut for a report?"""
+    return is_partial(machine, name) or (name == "packages" and bool(machine.packages_left_out))
 
 
 #: Versions that have an order only among releases of one thing, and the fact whose first word names it.

@@ -87,6 +87,7 @@ LEFT_OUT = frozenset(
         "sources",
         "unknowns",
         "contradictions",
+        "packages_left_out",
         "measurements",
         "memory.available_bytes",
         "memory.empty_slots",  # follows from the modules and the slots

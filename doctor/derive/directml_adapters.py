@@ -43,7 +43,7 @@ def directml_adapter_facts(machine: Machine, today: date | None = None) -> Direc
     )
     if not names or default is None or not 0 <= default < len(names):
         return DirectmlAdapterFacts(sees_adapter=bool(names) or exercised, budget_bytes=_only_budget(machine))
-    gpus = [_gpu_of(name, hardware(machine)) for name in names]
+    gpus = [gpu_named(name, hardware(machine)) for name in names]
     best = _with_most_memory(gpus)
     return DirectmlAdapterFacts(
         sees_adapter=True,
@@ -67,7 +67,7 @@ def _is_software(gpu: Gpu) -> bool:
     return vendor in _SOFTWARE_VENDORS or (gpu.name or "").lower().startswith(_SOFTWARE_NAMES)
 
 
-def _gpu_of(name: str, gpus: Sequence[Gpu]) -> Gpu | None:
+def gpu_named(name: str, gpus: Sequence[Gpu]) -> Gpu | None:
     """The GPU of that name; None for none, and for several that differ in what matters here."""
     found = [gpu for gpu in gpus if _spelled_alike(gpu.name or "") == _spelled_alike(name)]
     same = {(gpu.dedicated_bytes, gpu.shared_bytes, gpu.integrated) for gpu in found}

@@ -32,6 +32,7 @@ from doctor.derive.gpus import GpuFacts, complete_gpus, gpu_facts
 from doctor.derive.limits import LimitsFacts, complete_limits, limits_facts
 from doctor.derive.loader import LoaderFacts, loader_facts
 from doctor.derive.log import LogFacts, log_facts
+from doctor.derive.measured_devices import MeasuredDeviceFacts, measured_device_facts
 from doctor.derive.memory import complete_memory
 from doctor.derive.memory_facts import MemoryFacts, memory_facts
 from doctor.derive.openmp import OpenmpFacts, openmp_facts
@@ -82,6 +83,7 @@ class Derived(Fact, frozen=True):
     directml_adapters: DirectmlAdapterFacts | None = None
     directml_exercises: DirectmlExerciseFacts | None = None
     windows_driver: WindowsDriverFacts | None = None
+    measured_devices: MeasuredDeviceFacts | None = None
 
 
 #: (area, function), in the order in which they run: a later one may read what an earlier one filled in.
@@ -126,6 +128,7 @@ DERIVE: tuple[tuple[str, Callable[[Machine, date | None], Fact]], ...] = (
     ("directml_adapters", directml_adapter_facts),
     ("directml_exercises", directml_exercise_facts),
     ("windows_driver", windows_driver_facts),
+    ("measured_devices", measured_device_facts),
 )
 
 

@@ -51,7 +51,7 @@ def overwritten_facts(machine: Machine, today: date | None = None) -> Overwritte
     return OverwrittenFacts(
         rocm_leftovers=_named(machine, packages, (*leftovers, *rocm)),
         foreign_partners=_named(machine, packages, foreign),
-        by_package=_by_package(packages),
+        by_package=package_beside_torch(packages),
         restore_index_url=_restore_index([local[name] for name in rocm], packages.get("torch")),
         restore_packages=tuple(name for name in PARTNERS if name == "torch" or name in packages),
     )
@@ -75,7 +75,7 @@ def _restore_index(partners: list[str], torch: Package | None) -> str | None:
     return index_of_rocm(releases.pop()) if len(releases) == 1 else None
 
 
-def _by_package(packages: Mapping[str, Package]) -> str | None:
+def package_beside_torch(packages: Mapping[str, Package]) -> str | None:
     """Of those that ask for a torch without naming the one, the one whose installation is next to torch's."""
     when = _time(packages.get("torch", Package()))
     if when is None:
@@ -88,7 +88,7 @@ def _by_package(packages: Mapping[str, Package]) -> str | None:
         seconds = abs((time - when).total_seconds())
         if seconds <= _SAME_INSTALL_SECONDS:
             near.append((seconds, name))
-    return min(near)[1] if near else None
+    return min(near, key=lambda row: row[0])[1] if near else None
 
 
 def _asks_for_any_torch(text: str) -> bool:

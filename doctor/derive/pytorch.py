@@ -100,7 +100,12 @@ def _numpy_unused(packages: Mapping[str, Package]) -> bool:
     """True only where the requirements of every package are known, and none asks for NumPy."""
     if "numpy" not in packages or any(package.requires is None for package in packages.values()):
         return False
-    return not any(_ASKS_FOR_NUMPY.match(line) for package in packages.values() for line in package.requires or ())
+    return not any(asks_for_numpy(line) for package in packages.values() for line in package.requires or ())
+
+
+def asks_for_numpy(requirement: str) -> bool:
+    """Does a line of a package's requirements ask for NumPy, and not only for an extra?"""
+    return _ASKS_FOR_NUMPY.match(requirement) is not None
 
 
 def _bf16_time_ratio(machine: Machine) -> float | NoneWord:

@@ -48,6 +48,10 @@ def _has_rocm_torch_on_windows(machine: Machine) -> bool:
     return on_windows and machine.torch is not None and machine.torch.hip not in (None, "none")
 
 
+def _knows_products(machine: Machine) -> bool:
+    return machine.measurements is not None and machine.measurements.gemm is not None
+
+
 def _never(machine: Machine) -> bool:
     """It is read by people; no verdict rests on it."""
     return False
@@ -64,6 +68,7 @@ USED_WHERE: Mapping[str, Callable[[Machine], bool]] = {
     "lscpu_labels": _came_from_lscpu,
     "memory_bus": _knows_modules,
     "official_pages": _lacks_torch,
+    "peak_flop": _knows_products,
     "python_support": _lacks_torch,
     "rocm_arch": _has_amd_gpu,
     "rocm_wheels": _has_amd_gpu,

@@ -9,16 +9,20 @@ import msgspec
 from doctor.machine.document import BadDocument, read_document
 from doctor.machine.model import Machine
 from doctor.pasted.hardware import READERS as HARDWARE_READERS
+from doctor.pasted.own_report import cut_report, report_spans
 from doctor.pasted.parts import Part, PartReader
 from doctor.pasted.segments import own_documents
 from doctor.pasted.software import LOG_READER, redacted_log
 from doctor.pasted.software import READERS as SOFTWARE_READERS
 from doctor.pasted.unquote import Unquoted
+from doctor.sources.redaction import KEYS_OF_DOCUMENT, Redactor
 
 #: collect_env quotes lscpu and lists of packages, so it comes first.
 READERS: tuple[PartReader, ...] = (*SOFTWARE_READERS, *HARDWARE_READERS)
 
 _MOST_OF_A_KIND = 20
+_REPORTS = ("amd-doctor/check/", "amd-doctor/report/")
+_CUT = "the report of amd-doctor has lost its machine data, or their end: ask for the whole of it"
 #: What a line may have to be read; a longer one comes from no program that is known here.
 _LONGEST_LINE = 64 * 1024
 
@@ -26,25 +30,33 @@ _LONGEST_LINE = 64 * 1024
 Redact = Callable[[str], str]
 
 
-def parts_of(text: Unquoted, redact: Redact) -> tuple[Part, ...]:
+def parts_of(text: Unquoted, redactor: Redactor) -> tuple[Part, ...]:
     """The parts in the order in which they stand in the text. Never raises for what the text holds.
 
     Only what somebody recognises is redacted, and only that goes into a part.
     """
     lines = [line if len(line) <= _LONGEST_LINE else "" for line in text.lines]
-    found = list(_own(lines))
+    found = list(_own(lines, redactor))
     for first, end in _blocks(text):
-        found += _in_block(lines, first, end, redact)
+        found += _in_block(lines, first, end, redactor.text)
     return tuple(sorted(found, key=lambda part: part.span))
 
 
-def _own(lines: list[str]) -> Iterator[Part]:
-    """Documents of ours in the text. One that cannot be read is named, and its lines are nobody else's."""
-    for (first, end), plain in own_documents(lines):
+def _own(lines: list[str], redactor: Redactor) -> Iterator[Part]:
+    """Documents of ours in the text. One that cannot be read is named, and its lines are nobody else's, nor are those
+    of the report around it."""
+    documents = own_documents(lines)
+    spans = [span for span, _ in documents]
+    cut = cut_report(lines, spans)
+    if cut is not None:
+        yield Part("unreadable", Machine(), span=(cut, len(lines)), note=_CUT)
+    for first, end in (*report_spans(lines, spans), *([(cut, len(lines))] if cut is not None else [])):
         lines[first:end] = [""] * (end - first)
-        kind = "report" if str(plain.get("schema", "")).startswith("amd-doctor/check/") else "document"
+    for (first, end), plain in documents:
+        lines[first:end] = [""] * (end - first)
+        kind = "report" if str(plain.get("schema", "")).startswith(_REPORTS) else "document"
         try:
-            document = read_document(plain)
+            document = read_document(redactor.json(plain, KEYS_OF_DOCUMENT))
         except BadDocument as error:
             note = f"the JSON of amd-doctor at line {first + 1} cannot be read: {error}"
             yield Part("unreadable", Machine(), span=(first, end), note=note)

@@ -12,20 +12,19 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
 from doctor.machine.document import BadDocument, Document, parse_json, read_document
 from doctor.pasted.parts import Part
 from doctor.sources.base import Source
+from doctor.sources.foreign_names import redactor_of_source, redactor_of_text
 from doctor.sources.recording import BadRecording, RecordingSource
 from doctor.sources.redacted import RedactedSource
-from doctor.sources.redaction import Redactor
+from doctor.sources.redaction import KEYS_OF_DOCUMENT, Removals
 from doctor.sources.tarstream import is_tar
-from doctor.sources.text import text_source
 from doctor.sources.tree import BadTree, TreeSource
 from doctor.sources.unpack import BadPacking, unpacking
 
@@ -47,6 +46,7 @@ class Pasted(msgspec.Struct, frozen=True):
     """A text that somebody pasted: its parts in their order, to be put together by `doctor.pasted.assemble`."""
 
     parts: tuple[Part, ...]
+    removals: Removals = Removals()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -54,8 +54,14 @@ class Pasted(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(part.note for part in self.parts if part.note))
 
 
+class Saved(Document, frozen=True):
+    """A finished machine document, without personal data: it may have been written by hand, or by another program."""
+
+    removals: Removals = Removals()
+
+
 #: A source that probes can ask (its `notes` say what was ignored in it), a finished machine document, or a text.
-Input: TypeAlias = RedactedSource | Document | Pasted
+Input: TypeAlias = RedactedSource | Saved | Pasted
 
 
 class _Refused(Exception):
@@ -147,25 +153,23 @@ def _recognised(data: bytes, name: str) -> Input:
         raise _Refused("it is empty")
     if text.lstrip()[:1] in ("{", "["):
         return _from_json(text, name)
-    return _from_text(text, name)
+    return _from_text(text)
 
 
-def _from_text(text: str, name: str) -> Input:
-    """One text of dmidecode or cpuinfo is a source that probes can ask; anything else is read piece by piece."""
+def _from_text(text: str) -> Input:
+    """A text, read piece by piece."""
     if len(text) > MAX_PASTED_BYTES:
         raise _Refused(f"a text of more than {MAX_PASTED_BYTES >> 20} MiB: cut out the report, or the error")
     from doctor.pasted.pieces import parts_of
     from doctor.pasted.unquote import unquoted
 
-    parts = parts_of(unquoted(text), Redactor().text)
+    redactor = redactor_of_text(text)
+    parts = parts_of(unquoted(text), redactor)
     kinds = {part.kind for part in parts if part.kind != "log"}
-    for kind, is_kind, source_of in _TEXTS:
-        if kinds <= {kind} and is_kind(text):
-            return _foreign(source_of(kind, name, text))
     if kinds == {"unreadable"}:
         raise _Refused(next(part.note or "" for part in parts if part.kind == "unreadable"))
     if parts:
-        return Pasted(parts)
+        return Pasted(parts, redactor.removals)
     raise _Refused(_SCREEN if _OWN_SCREEN.search(text) else f"not recognised as {_KNOWN}, nor as {_KNOWN_TEXTS}")
 
 
@@ -188,61 +192,39 @@ def _from_json(text: str, name: str) -> Input:
         plain = parse_json(text)
     except BadDocument:
         # What begins with a bracket may be a log: `[W1016 17:27:46 Context.cpp:301] Warning: …`.
-        return _as_text_or(text, name)
+        return _as_text_or(text)
     schema = str(plain.get("schema", "")) if isinstance(plain, dict) else ""
     if schema.startswith("amd-doctor/recording/"):
-        return _foreign(RecordingSource(plain, name))
-    if schema.startswith("amd-doctor/check/") and not schema.startswith("amd-doctor/check/1"):
-        raise _Refused(f"{schema[:60]} is newer than this version reads (amd-doctor/check/1): update amd-doctor")
-    if not schema:
-        return _as_text_or(text, name)
-    return read_document(plain)
+        return RedactedSource(RecordingSource(plain, name), redactor_of_text(text))
+    if not schema and not _holds_machine(plain):
+        return _as_text_or(text)
+    return _saved(plain if schema else plain["machine"], text)
 
 
-def _as_text_or(text: str, name: str) -> Input:
+def _saved(plain: Any, text: str) -> Saved:
+    redactor = redactor_of_text(text)
+    document = read_document(redactor.json(plain, KEYS_OF_DOCUMENT))
+    return Saved(document.machine, document.read_from, redactor.removals)
+
+
+def _holds_machine(plain: Any) -> bool:
+    """A case of a test: a machine document beside what is expected of it."""
+    inner = plain.get("machine") if isinstance(plain, dict) else None
+    return isinstance(inner, dict) and str(inner.get("schema", "")).startswith("amd-doctor/machine/")
+
+
+def _as_text_or(text: str) -> Input:
     """A text that begins like JSON: output of a tool, or something around it. Else it is refused as the JSON it is."""
     try:
-        return _from_text(text, name)
+        return _from_text(text)
     except _Refused as refused:
         parse_json(text)
         raise _Refused(f"it is JSON without a schema, and so not {_KNOWN}") from refused
 
 
 def _foreign(source: Source) -> RedactedSource:
-    """A source that somebody else made: whose names are in it nobody knows, but identifiers are taken out."""
-    return RedactedSource(source, Redactor())
-
-
-_DMIDECODE = re.compile(
-    r"^#? ?dmidecode \d|^Handle 0x[0-9A-Fa-f]{4}, DMI type \d+"
-    r"|^Memory Device[ \t\r]*\n[ \t]*(?:Array Handle|Total Width|Size):",
-    re.MULTILINE,
-)
-_CPUINFO = re.compile(r"^[ \t]*(?:vendor_id|model name|cpu family|flags)[ \t]*:[ \t]*\S", re.MULTILINE)
-_PROCESSOR = re.compile(r"^[ \t]*processor[ \t]*:[ \t]*\d+[ \t\r]*$", re.MULTILINE)
-
-
-def _is_dmidecode(text: str) -> bool:
-    return _DMIDECODE.search(text) is not None
-
-
-def _is_cpuinfo(text: str) -> bool:
-    return _PROCESSOR.search(text) is not None and _CPUINFO.search(text) is not None
-
-
-def _dmidecode_source(kind: str, name: str, text: str) -> Source:
-    return text_source(kind, name, commands={"dmidecode": text})
-
-
-def _cpuinfo_source(kind: str, name: str, text: str) -> Source:
-    return text_source(kind, name, files={"/proc/cpuinfo": text})
-
-
-#: Kind, how it is recognised, and the source that answers from it.
-_TEXTS: tuple[tuple[str, Callable[[str], bool], Callable[[str, str, str], Source]], ...] = (
-    ("dmidecode", _is_dmidecode, _dmidecode_source),
-    ("cpuinfo", _is_cpuinfo, _cpuinfo_source),
-)
+    """A tree that somebody else made: whose names are in it nobody knows, but identifiers are taken out."""
+    return RedactedSource(source, redactor_of_source(source))
 
 
 def one_line(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -57,12 +57,20 @@ def cleaned_environment(environ: Mapping[str, str]) -> CleanedEnvironment:
 
 
 def start_inside(
-    python: str, script: str, arguments: Sequence[str], *, environ: Mapping[str, str], folder: str
+    python: str,
+    script: str,
+    arguments: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    folder: str,
+    on_line: Callable[[bytes], None] | None = None,
+    affinity: Collection[int] | None = None,
 ) -> Child:
     """A child in which the interpreter at the absolute path `python` runs `doctor/inside/<script>`."""
     # As root, compiled files would be left that the owner of the target could not remove with its packages.
     flags = ["-B"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    return Child([python, *flags, str(SCRIPTS / script), *arguments], env=environ, cwd=folder)
+    argv = [python, *flags, str(SCRIPTS / script), *arguments]
+    return Child(argv, env=environ, cwd=folder, on_line=on_line, affinity=affinity)
 
 
 def read_interpreter(ended: Ended) -> Json | Missing:

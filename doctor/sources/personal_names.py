@@ -20,7 +20,7 @@ _PASSWD_CAP_BYTES = 1024 * 1024
 def redactor_of_this_machine() -> Redactor:
     """The one redactor of this process: a value has one pseudonym in everything that is printed or written."""
     users, homes = _users_and_homes()
-    return Redactor(users, _hosts(), homes, ignore_case=sys.platform == "win32")
+    return Redactor(users, _hosts(), homes)
 
 
 def _hosts() -> set[str]:

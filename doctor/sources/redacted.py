@@ -6,6 +6,7 @@ answers (a control group named after a container): they are led back to the real
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -13,16 +14,19 @@ from typing import TypeVar
 import msgspec
 
 from doctor.sources.base import Access, Json, Missing, Origin, Reply, Source
-from doctor.sources.redaction import KEYS_OF_EXERCISES, Redactor
-from doctor.sources.smbios_redaction import structures_without_serials
+from doctor.sources.redaction import KEYS_OF_EXERCISES, Redactor, Removals, is_name_of_version
+from doctor.sources.smbios_redaction import structures_without_serials, without_serials
 
 T = TypeVar("T")
 
-#: Nothing below these is about a person, and CPU flags or cache types must not be taken for somebody's name.
+#: What is said here of CPUs and caches is no one's own, but for words of three letters and more.
 _IMPERSONAL_FILES = ("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/")
-_IMPERSONAL_CALLS = frozenset(
-    {"affinity", "rlimits", "memory", "battery", "logical-processors", "firmware-table", "cpuinfo", "dxgi-adapters"}
-)
+#: CPU flags must not be taken for somebody's name; the name of the processor is free text.
+_NAME_OF_CPU = re.compile(r"^(model name|vendor_id)([ \t]*:[ \t]*)(.*)$", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z]{3}")
+#: Answers that are bytes in base64.
+_BYTES_CALLS = frozenset({"logical-processors"})
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 #: Files that hold one identifier and nothing else.
 _IDENTIFIER = re.compile(
@@ -51,13 +55,19 @@ class RedactedSource:
         return self._redactor.removed
 
     @property
+    def removals(self) -> Removals:
+        """What was replaced so far."""
+        return self._redactor.removals
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the inner source ignored, one sentence each."""
         return tuple(getattr(self._inner, "notes", ()))
 
     def text(self, path: str) -> str | Missing:
         if path.startswith(_IMPERSONAL_FILES):
-            return self._why(self._inner.text(path))
+            answer = self._why(self._inner.text(path))
+            return answer if isinstance(answer, Missing) else self._impersonal(path, answer)
         if _SMBIOS.search(path):
             table = self.data(path)
             return table if isinstance(table, Missing) else table.decode("utf-8", "replace")
@@ -66,13 +76,22 @@ class RedactedSource:
 
     def data(self, path: str) -> bytes | Missing:
         answer = self._asked(path, self._inner.data)
-        if isinstance(answer, Missing) or path.startswith(_IMPERSONAL_FILES):
+        if isinstance(answer, Missing):
             return answer
+        if path.startswith(_IMPERSONAL_FILES):
+            return self._impersonal(path, answer.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         if _SMBIOS.search(path):
             table = structures_without_serials(answer)
             return Missing("probe-failed", "not an SMBIOS table") if table is None else table
-        text = self._file(path, answer.decode("utf-8", "surrogateescape"))
-        return text.encode("utf-8", "surrogateescape")
+        encoding = _encoding(answer)
+        text = self._file(path, answer.decode(encoding, "surrogateescape" if encoding == "utf-8" else "surrogatepass"))
+        return text.encode(encoding, "surrogateescape" if encoding == "utf-8" else "surrogatepass")
+
+    def _impersonal(self, path: str, text: str) -> str:
+        if path == "/proc/cpuinfo":
+            return _NAME_OF_CPU.sub(lambda line: f"{line[1]}{line[2]}{self._redactor.text(line[3], keyed=False)}", text)
+        is_word = path.startswith("/sys/") and _WORD.search(text) is not None
+        return self._redactor.text(text, keyed=False) if is_word else text
 
     def _file(self, path: str, text: str) -> str:
         identifier = _IDENTIFIER.search(path)
@@ -117,7 +136,9 @@ class RedactedSource:
 
     def registry(self, key: str, value: str) -> str | int | Missing:
         answer: str | int | Missing = self._asked(key, lambda real: self._inner.registry(real, value))
-        return self._redactor.text(answer, keyed=False) if isinstance(answer, str) else answer
+        if not isinstance(answer, str):
+            return answer
+        return self._redactor.text(answer, keyed=False, is_version=is_name_of_version(value))
 
     def registry_keys(self, key: str) -> tuple[str, ...] | Missing:
         answer = self._asked(key, self._inner.registry_keys)
@@ -129,7 +150,12 @@ class RedactedSource:
         answer = self._inner.api(name)
         if isinstance(answer, Missing):
             return self._why(answer)
-        return answer if name in _IMPERSONAL_CALLS else self._redactor.json(answer)
+        if name == "firmware-table":
+            return _without_serials(answer)
+        if name == "cpuinfo" and isinstance(answer, Mapping):
+            return {key: value if key == "flags" else self._redactor.json(value) for key, value in answer.items()}
+        is_bytes = name in _BYTES_CALLS and isinstance(answer, str) and _BASE64.fullmatch(answer) is not None
+        return answer if is_bytes else self._redactor.json(answer)
 
     def exercise(self, name: str) -> Json | Missing:
         # Several probes read the same long answer.
@@ -154,3 +180,27 @@ class RedactedSource:
         if isinstance(answer, Missing) and answer.detail:
             return Missing(answer.reason, self._redactor.text(answer.detail, keyed=False))
         return answer
+
+
+def _encoding(content: bytes) -> str:
+    """Windows writes texts as UTF-16: read as bytes, each letter of a name would stand alone."""
+    half = len(content) // 2
+    if half == 0 or len(content) % 2 or content.count(0) * 4 < half * 3:
+        return "utf-8"
+    for name, zeros in (("utf-16-le", content[1::2]), ("utf-16-be", content[::2])):
+        if zeros.count(0) * 4 >= half * 3:
+            try:
+                content.decode(name, "surrogatepass")
+            except UnicodeDecodeError:
+                return "utf-8"
+            return name
+    return "utf-8"
+
+
+def _without_serials(answer: Json) -> Json | Missing:
+    """The firmware table of Windows, in base64. Of this machine it has no serial numbers any more, of others it may."""
+    try:
+        table = without_serials(base64.b64decode(str(answer), validate=True))
+    except ValueError:
+        table = None
+    return Missing("probe-failed", "not an SMBIOS table") if table is None else base64.b64encode(table).decode()

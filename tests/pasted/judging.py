@@ -26,7 +26,7 @@ def paste(name: str) -> str:
 
 
 def parts(text: str) -> tuple[Part, ...]:
-    return parts_of(unquoted(text), Redactor().text)
+    return parts_of(unquoted(text), Redactor())
 
 
 def machine_of(*texts: str) -> Machine:
