@@ -2,6 +2,7 @@
 
 Writes `rules/<area>/<id>.yaml` with everything that a rule needs. Its cases fail until they are filled in:
     python -m pytest tests/diagnosis/test_rule_files.py -k gfx-is-odd
+Then `python scripts/translations.py` makes the entries for its translation: without them a test lists the rule.
 Run it with the Python of `.venv`.
 """
 
@@ -63,6 +64,8 @@ def main(arguments: list[str]) -> int:
     )
     print(f"{path}\nNow fill it in until this passes:")
     print(f"  python -m pytest tests/diagnosis/test_rule_files.py -k {given.id}")
+    print("Then give it its words in the other languages (docs/translating.md):")
+    print("  python scripts/translations.py")
     return 0
 
 

@@ -15,9 +15,10 @@ from doctor.diagnosis.expression import Scope, look_up
 from doctor.diagnosis.model import SEVERITIES, Diagnosis, Finding, Fix, Needed, Undecided
 from doctor.diagnosis.order import Links, in_order
 from doctor.diagnosis.paths import machine_facts
-from doctor.diagnosis.rules import ENGLISH, Rule, in_language
+from doctor.diagnosis.rules import Rule, in_language
 from doctor.diagnosis.template import facts_of, filled
 from doctor.diagnosis.truth import Unknown
+from doctor.knowledge.catalog import ENGLISH, catalog
 from doctor.machine.crash import Crash
 from doctor.machine.model import Machine, UnknownFact
 from doctor.sources.redaction import redacted_error
@@ -112,14 +113,14 @@ def _finding(rule: Rule, scope: Scope, severity: str, language: str) -> Finding:
         return look_up(scope, tuple(fact.split(".")))
 
     def text(source: Any) -> str:
-        return filled(in_language(source, language), value)
+        return filled(in_language(source, language), value, catalog(language))
 
     file = rule.file
     return Finding(
         rule=rule.id,
         severity=severity,
         area=rule.area,
-        subject=_subject(file.subject, value),
+        subject=_subject(file.subject, value, language),
         title=text(file.title),
         evidence=text(file.evidence),
         why=in_language(file.why, language),
@@ -128,11 +129,11 @@ def _finding(rule: Rule, scope: Scope, severity: str, language: str) -> Finding:
     )
 
 
-def _subject(template: str | None, value: Callable[[str], Any]) -> str | None:
+def _subject(template: str | None, value: Callable[[str], Any], language: str) -> str | None:
     """What a finding is about; None where it is about everything, or nobody knows which item it is."""
     if template is None or any(isinstance(value(fact), Unknown) for fact in facts_of(template)):
         return None
-    return filled(template, value)
+    return filled(template, value, catalog(language))
 
 
 def _commands(rule: Rule, scope: Scope, value: Callable[[str], Any]) -> tuple[str, ...]:

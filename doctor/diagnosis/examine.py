@@ -11,7 +11,8 @@ import msgspec
 from doctor.derive.facts import COMPLETE, DERIVE, Derived
 from doctor.diagnosis.engine import diagnose
 from doctor.diagnosis.model import Diagnosis
-from doctor.diagnosis.rules import ENGLISH, RuleSet, load_rules
+from doctor.diagnosis.rules import RuleSet, load_rules
+from doctor.knowledge.catalog import ENGLISH
 from doctor.machine.crash import Crash
 from doctor.machine.model import Machine
 from doctor.sources.redaction import redacted_error

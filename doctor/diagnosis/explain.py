@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from doctor.diagnosis.paths import machine_facts
-from doctor.diagnosis.rules import ENGLISH, Rule, in_language
+from doctor.diagnosis.rules import Rule, in_language
+from doctor.knowledge.catalog import ENGLISH
 
 _SYSTEMS = ("linux", "windows", "macos")
 

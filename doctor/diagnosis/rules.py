@@ -14,6 +14,7 @@ import msgspec
 
 from doctor.diagnosis.expression import BadExpression, Expression, compile_expression
 from doctor.diagnosis.model import AREAS, SEVERITIES
+from doctor.knowledge.catalog import ENGLISH, catalog
 from doctor.knowledge.location import rules_folder
 from doctor.knowledge.yamlfile import BadFile, read_yaml
 from doctor.machine.crash import Crash
@@ -22,7 +23,6 @@ from doctor.machine.crash import Crash
 Text: TypeAlias = "str | dict[str, str]"
 Commands: TypeAlias = "str | tuple[str, ...]"
 
-ENGLISH = "en"
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 _VERIFIED = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -104,8 +104,10 @@ class RuleSet(msgspec.Struct, frozen=True):
 
 
 def in_language(text: Text, language: str = ENGLISH) -> str:
-    """The text in a language, else in English, on one line."""
-    chosen = text if isinstance(text, str) else text.get(language, text.get(ENGLISH, ""))
+    """The text in a language, on one line: from its map, else from the catalog of the language, else in English."""
+    if isinstance(text, str):
+        return catalog(language).sentence(" ".join(text.split()))
+    chosen = text.get(language) or catalog(language).sentence(" ".join(text.get(ENGLISH, "").split()))
     return " ".join(chosen.split())
 
 
