@@ -9,19 +9,20 @@ import msgspec
 from doctor.diagnosis.model import AREAS, Diagnosis
 from doctor.machine.model import Machine
 from doctor.present import gpu, hardware, software, status
+from doctor.present.language import phrase, say
 from doctor.present.says import Says
 from doctor.present.status import Status
 
 TITLES = {
     "cpu": "CPU",
-    "topology": "Topology",
-    "memory": "Memory",
-    "limits": "Limits",
-    "power": "Power",
-    "system": "System",
+    "topology": phrase("Topology"),
+    "memory": phrase("Memory"),
+    "limits": phrase("Limits"),
+    "power": phrase("Power"),
+    "system": phrase("System"),
     "python": "Python",
     "pytorch": "PyTorch",
-    "environment": "Environment",
+    "environment": phrase("Environment"),
     "gpu": "GPU",
     "rocm": "ROCm",
     "directml": "DirectML",
@@ -43,7 +44,7 @@ _SAYS: dict[str, Callable[[Machine], Says]] = {
 }
 
 #: Names of probes that differ from their area.
-_AREA_OF_PROBE = {"torch": "pytorch", "gpus": "gpu", "nodes": "gpu", "rocm-devices": "rocm"}
+_AREA_OF_PROBE = {"torch": "pytorch", "gpus": "gpu", "nodes": "gpu", "rocm-devices": "rocm", "allocation": "memory"}
 
 
 class Area(msgspec.Struct, frozen=True):
@@ -64,8 +65,8 @@ def _area(name: str, machine: Machine, diagnosis: Diagnosis) -> Area:
     says = _SAYS[name](machine)
     state = _status(name, says, diagnosis)
     if state is status.CRASHED:
-        says = Says(facts=says.facts, missing=("the doctor failed while it read this; see below",))
-    return Area(name, TITLES[name], state, says)
+        says = Says(facts=says.facts, missing=(say("the doctor failed while it read this; see below"),))
+    return Area(name, say(TITLES[name]), state, says)
 
 
 def _status(name: str, says: Says, diagnosis: Diagnosis) -> Status:

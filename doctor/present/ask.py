@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import msgspec
 
 from doctor.present.checked import Checked
+from doctor.present.language import counted, phrase, say
 from doctor.present.terminal import Line, Look, line
-from doctor.present.text import plural, wrap
+from doctor.present.text import wrap
 
 #: Tells every fact at once, on any system, and leaves out what is personal.
 COMMAND = "amd-doctor check --json > check.json"
@@ -19,32 +20,36 @@ MOST = 3
 #: What a fact is called, by the beginning of its name; the longest beginning counts. An area of its own in the
 #: document is one thing to ask for: who looks for one of its fields sees the others.
 _WORDS: Mapping[str, str] = {
-    "cpu": "which processor it is, and its instruction sets",
-    "cpu.governor": "how the clock is governed",
-    "cpu.l3_groups": "which cores share a cache",
-    "env": "the tuning variables that are set (env)",
-    "exercises": "whether PyTorch computes right, on the CPU and on the GPU",
-    "gpus": "which GPUs there are, with driver and target (gfx…)",
-    "libraries": "the OpenMP and BLAS libraries that PyTorch loads",
-    "limits": "how many CPUs and how much memory the process may use (affinity, cgroup)",
-    "memory": "the memory modules, their slots and speed",
-    "nodes": "who may open /dev/kfd and /dev/dri",
-    "os": "which system it is, and whether it is a container or WSL",
-    "packages": "the Python packages that are installed (pip list)",
-    "power": "the power plan, and whether it runs on battery",
-    "python": "which Python runs PyTorch",
-    "rocm": "which ROCm is installed, and which libraries of it are loaded",
-    "torch": "version and build of PyTorch, and what it says of itself",
-    "torch.arch_list": "the GPU targets that PyTorch was built for (torch.cuda.get_arch_list())",
-    "torch.num_threads": "how many threads PyTorch starts",
-    "torch_directml": "whether torch-directml is installed, and its devices",
-    "windows": "settings of Windows: runtime libraries, scheduling, driver",
+    "cpu": phrase("which processor it is, and its instruction sets"),
+    "cpu.governor": phrase("how the clock is governed"),
+    "cpu.l3_groups": phrase("which cores share a cache"),
+    "env": phrase("the tuning variables that are set (env)"),
+    "exercises": phrase("whether PyTorch computes right, on the CPU and on the GPU"),
+    "gpus": phrase("which GPUs there are, with driver and target (gfx…)"),
+    "libraries": phrase("the OpenMP and BLAS libraries that PyTorch loads"),
+    "limits": phrase("how many CPUs and how much memory the process may use (affinity, cgroup)"),
+    "memory": phrase("the memory modules, their slots and speed"),
+    "nodes": phrase("who may open /dev/kfd and /dev/dri"),
+    "os": phrase("which system it is, and whether it is a container or WSL"),
+    "packages": phrase("the Python packages that are installed (pip list)"),
+    "power": phrase("the power plan, and whether it runs on battery"),
+    "python": phrase("which Python runs PyTorch"),
+    "rocm": phrase("which ROCm is installed, and which libraries of it are loaded"),
+    "torch": phrase("version and build of PyTorch, and what it says of itself"),
+    "torch.arch_list": phrase("the GPU targets that PyTorch was built for (torch.cuda.get_arch_list())"),
+    "torch.num_threads": phrase("how many threads PyTorch starts"),
+    "torch_directml": phrase("whether torch-directml is installed, and its devices"),
+    "windows": phrase("settings of Windows: runtime libraries, scheduling, driver"),
 }
 _WEIGHTS: Mapping[str, int] = {"error": 8, "warning": 4, "info": 2, "hint": 1}
 
+_IT_IS_SAFE = phrase(
+    "It changes nothing and sends nothing. Names, serial numbers and addresses are left out of what it writes."
+)
+
 #: What no program can tell: the author must be asked.
 _INTENT = "intent"
-_QUESTION = "What is PyTorch meant to compute on there: the CPU, or a GPU through ROCm or DirectML?"
+_QUESTION = phrase("what is PyTorch meant to compute on there: the CPU, or a GPU through ROCm or DirectML?")
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -73,7 +78,7 @@ def _wanted(fact: str, rules: set[str], severities: Mapping[str, str]) -> Wanted
     worst = [severities.get(rule, "info") for rule in rules]
     return Wanted(
         fact=fact,
-        words=_WORDS[fact],
+        words=say(_WORDS[fact]),
         rules=len(rules),
         errors=worst.count("error"),
         weight=sum(_WEIGHTS.get(word, 1) for word in worst),
@@ -102,9 +107,11 @@ def wanted_lines(checked: Checked, look: Look) -> list[Line]:
     """`1. the tuning variables that are set (env): 11 rules wait for it, 4 of them about errors`."""
     lines: list[Line] = []
     for number, one in enumerate(wanted(checked), start=1):
-        errors = f", {one.errors} of them about errors" if one.errors else ""
-        text = f"{number}. {one.words}: {plural(one.rules, 'rule')}{errors}"
-        lines += [line("  " + part) for part in wrap(text, look.columns - 2, hang=3)]
+        waiting = counted("{count} rule", "{count} rules", one.rules)
+        if one.errors:
+            waiting = say("{rules}, {count} of them about errors", rules=waiting, count=one.errors)
+        text = say("{what}: {reason}", what=one.words, reason=waiting)
+        lines += [line("  " + part) for part in wrap(f"{number}. {text}", look.columns - 2, hang=3)]
     return lines
 
 
@@ -112,22 +119,26 @@ def message(checked: Checked) -> list[Line]:
     """A polite message for the ticket, in Markdown; it holds no text of the machine."""
     asked = wanted(checked)
     if not asked:
-        return [line("Thank you for the report. It holds everything that is needed; nothing has to be added.")]
+        return [line(say("Thank you for the report. It holds everything that is needed; nothing has to be added."))]
     texts = [
-        "Thank you for the report. What it holds was read; to say more, this is missing, because such a text cannot "
-        "hold it or was cut:",
+        say(
+            "Thank you for the report. What it holds was read; to say more, this is missing, because such a text "
+            "cannot hold it or was cut:"
+        ),
         "",
         *(f"- {one.words}" for one in asked),
         "",
-        "Could you please run this on that machine, in the environment in which you run PyTorch, and paste the content "
-        "of the file here, or attach it?",
+        say(
+            "Could you please run this on that machine, in the environment in which you run PyTorch, and paste the "
+            "content of the file here, or attach it?"
+        ),
         "",
         "```",
         COMMAND,
         "```",
         "",
-        "It changes nothing and sends nothing. Names, serial numbers and addresses are left out of what it writes.",
+        say(_IT_IS_SAFE),
     ]
     if asks_for_intent(checked):
-        texts += ["", f"And one question that no program can answer: {_QUESTION[0].lower()}{_QUESTION[1:]}"]
+        texts += ["", say("And one question that no program can answer: {question}", question=say(_QUESTION))]
     return [line(text) for text in texts]

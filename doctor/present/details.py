@@ -9,6 +9,7 @@ import msgspec
 
 from doctor.present.checked import Checked
 from doctor.present.gpu_memory import memory_view
+from doctor.present.language import joined, say
 from doctor.present.terminal import Line, Look, line
 from doctor.present.text import seconds_text, wrap
 
@@ -69,7 +70,9 @@ def _rows(fact: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _VALUE_LIMIT else f"{text[:_VALUE_LIMIT]}… ({len(text)} characters)"
+    if len(text) <= _VALUE_LIMIT:
+        return text
+    return say("{text}… ({count} characters)", text=text[:_VALUE_LIMIT], count=len(text))
 
 
 def origin_of(fact: str, origins: Mapping[str, str]) -> str:
@@ -87,5 +90,5 @@ def timing_lines(checked: Checked, look: Look) -> list[Line]:
     timed = sorted(checked.seconds.items(), key=lambda item: -item[1])
     if not timed:
         return []
-    text = "Time: " + ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in timed)
+    text = say("Time: {parts}", parts=joined(f"{name} {seconds_text(seconds)}" for name, seconds in timed))
     return [line(part) for part in wrap(text, look.columns, hang=2)]

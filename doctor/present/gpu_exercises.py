@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 from doctor.derive.gpu_failures import calculated_right
 from doctor.machine.model import Exercise
+from doctor.present.language import phrase, say, told
 from doctor.present.text import listed, plural
+
+_OUTCOMES = {"wrong": phrase("a wrong result"), "timeout": phrase("no end in time")}
 
 
 def is_on_gpu(row: Exercise) -> bool:
@@ -20,9 +23,12 @@ def devices_text(exercises: Sequence[Exercise]) -> tuple[str, str]:
     places = [place for place in dict.fromkeys(row.device or "" for row in tried) if ":" in place]
     good = sum(_all_right([row for row in tried if row.device == place]) for place in places)
     bad = [failed_text(row) for row in tried if row.outcome != "ok"]
-    verb = "calculates" if good == 1 else "calculate"
-    right = f"{good} of {plural(len(places), 'GPU')} {verb} right" if places else ""
-    return right, f"not right: {listed(bad, at_most=3)}" if bad else ""
+    right = ""
+    if places:
+        of_what = {"count": good, "gpus": plural(len(places), "GPU")}
+        right = say("{count} of {gpus} calculate right", **of_what)
+        right = say("{count} of {gpus} calculates right", **of_what) if good == 1 else right
+    return right, say("not right: {names}", names=listed(bad, at_most=3)) if bad else ""
 
 
 def _all_right(rows: Sequence[Exercise]) -> bool:
@@ -31,6 +37,9 @@ def _all_right(rows: Sequence[Exercise]) -> bool:
 
 def failed_text(row: Exercise) -> str:
     """`conv on cuda:1 (no end in time)`."""
-    where = f" on {row.device}" if row.device and row.device != "cpu" else ""
-    why = {"wrong": "a wrong result", "timeout": "no end in time"}.get(row.outcome or "", row.detail or row.outcome)
-    return f"{row.name}{where} ({why})"
+    name = row.name or ""
+    if row.device and row.device != "cpu":
+        name = say("{exercise} on {device}", exercise=name, device=row.device)
+    words = _OUTCOMES.get(row.outcome or "")
+    why = say(words) if words else told(str(row.detail or row.outcome))
+    return say("{exercise} ({reason})", exercise=name, reason=why)

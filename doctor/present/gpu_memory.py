@@ -5,7 +5,8 @@ from __future__ import annotations
 from doctor.derive.gpu_memory import GpuMemoryFacts, gpu_memory_facts
 from doctor.machine.model import Gpu, Machine
 from doctor.present.gpu import gib_text, gpu_name
-from doctor.present.text import listed, wrap
+from doctor.present.language import phrase, say
+from doctor.present.text import listed, padded, wrap
 
 _LABEL_COLUMNS = 26
 _SIZE_COLUMNS = 11
@@ -22,9 +23,9 @@ def memory_view(machine: Machine) -> list[str]:
     if not facts.applies or not rows:
         return []
     gpu = next((gpu for gpu in machine.gpus or () if gpu.vendor == "amd" and gpu.integrated), Gpu())
-    lines = [f"Memory of {gpu_name(gpu)}"]
+    lines = [say("Memory of {name}", name=gpu_name(gpu))]
     for label, size, note in rows:
-        lines.append(f"  {label.ljust(_LABEL_COLUMNS)}{gib_text(size).rjust(_SIZE_COLUMNS)}   {note}".rstrip())
+        lines.append(f"  {padded(label, _LABEL_COLUMNS)}{gib_text(size).rjust(_SIZE_COLUMNS)}   {note}".rstrip())
     for text in _settings(machine, facts, gpu):
         lines += [f"  {part}" for part in wrap(text, _TEXT_COLUMNS, hang=2)]
     return lines + _limit_lines(facts)
@@ -34,41 +35,50 @@ def _rows(machine: Machine, facts: GpuMemoryFacts) -> list[tuple[str, int, str]]
     """(label, bytes, note): first what there is, then what each can reach of it."""
     windows = machine.os is not None and machine.os.kind == "windows"
     ram = machine.memory.total_bytes if machine.memory else None
-    carve_out, shared = ("dedicated", "shared") if windows else ("carve-out (VRAM)", "shared (GTT)")
+    carve_out, shared = say("carve-out (VRAM)"), say("shared (GTT)")
+    if windows:
+        carve_out, shared = say("dedicated"), say("shared")
+    both = say("reached by DirectML") if windows else say("reached by Vulkan")
     found = [
-        (carve_out, facts.carve_out_bytes, "taken from the RAM by the firmware"),
-        (shared, facts.shared_bytes, "lent by the RAM while it is needed"),
-        ("RAM", ram, "what the system has, the shared part included"),
-        ("reached by PyTorch", facts.torch_bytes, "as PyTorch itself reports it"),
-        ("reached by ROCm", None if windows else facts.rocm_bytes, _pool_note(facts)),
-        ("reached by DirectML" if windows else "reached by Vulkan", facts.reachable_bytes, "both parts"),
-        ("reached by the CPU", ram, ""),
+        (carve_out, facts.carve_out_bytes, say("taken from the RAM by the firmware")),
+        (shared, facts.shared_bytes, say("lent by the RAM while it is needed")),
+        (say("RAM"), ram, say("what the system has, the shared part included")),
+        (say("reached by PyTorch"), facts.torch_bytes, say("as PyTorch itself reports it")),
+        (say("reached by ROCm"), None if windows else facts.rocm_bytes, _pool_note(facts)),
+        (both, facts.reachable_bytes, say("both parts")),
+        (say("reached by the CPU"), ram, ""),
     ]
     return [(label, size, note) for label, size, note in found if size is not None]
 
 
 def _pool_note(facts: GpuMemoryFacts) -> str:
-    return {"shared": "the shared part alone", "carve-out": "the carve-out alone"}.get(facts.rocm_pool or "", "")
+    words = {"shared": phrase("the shared part alone"), "carve-out": phrase("the carve-out alone")}
+    return say(words[facts.rocm_pool]) if facts.rocm_pool in words else ""
 
 
 def _settings(machine: Machine, facts: GpuMemoryFacts, gpu: Gpu) -> list[str]:
     """The one setting to change, and what stands in its way."""
     if machine.os is not None and machine.os.kind == "windows":
-        return ["To change it: Variable Graphics Memory in AMD Software (Performance, Tuning), or UMA in the firmware."]
+        return [
+            say("To change it: Variable Graphics Memory in AMD Software (Performance, Tuning), or UMA in the firmware.")
+        ]
     if machine.os is not None and machine.os.wsl:
-        return ["To change it: Variable Graphics Memory in AMD Software on Windows."]
+        return [say("To change it: Variable Graphics Memory in AMD Software on Windows.")]
     texts = []
     if facts.old_kernel:
-        texts.append("Before Linux 6.9.9 ROCm has the carve-out alone: take a newer kernel, or a larger UMA.")
+        texts.append(say("Before Linux 6.9.9 ROCm has the carve-out alone: take a newer kernel, or a larger UMA."))
     elif facts.rocm_pool == "shared" and facts.small_carve_out is False:
-        texts.append("ROCm leaves the carve-out unused: set UMA in the firmware to its smallest.")
+        texts.append(say("ROCm leaves the carve-out unused: set UMA in the firmware to its smallest."))
     if facts.both_set:
-        texts.append("amdgpu.gttsize and ttm.pages_limit are both set: keep the second, the first is deprecated.")
+        words = phrase("amdgpu.gttsize and ttm.pages_limit are both set: keep the second, the first is deprecated.")
+        texts.append(say(words))
     if facts.foreign_module_option not in (None, "none"):
-        texts.append(f"Options for {facts.foreign_module_option} do nothing here: the module is {facts.module}.")
+        modules = {"foreign": facts.foreign_module_option, "module": facts.module}
+        texts.append(say("Options for {foreign} do nothing here: the module is {module}.", **modules))
     if gpu.carveout_options_bytes:
         sizes = listed([gib_text(size) for size in gpu.carveout_options_bytes])
-        texts.append(f"This board lets the kernel set the carve-out for the next boot (uma/carveout): {sizes}.")
+        words = phrase("This board lets the kernel set the carve-out for the next boot (uma/carveout): {sizes}.")
+        texts.append(say(words, sizes=sizes))
     return texts
 
 
@@ -81,7 +91,11 @@ def _limit_lines(facts: GpuMemoryFacts) -> list[str]:
     if (facts.wanted_gib << 30) - max(facts.shared_bytes, facts.rocm_bytes or 0) < _WORTH_IT_BYTES:
         return []
     module, pages = facts.module or "ttm", facts.wanted_pages
-    how = "With the smallest UMA, up" if facts.small_carve_out is False else "Up"
-    text = f"{how} to {facts.wanted_gib} GiB can be shared, a quarter left to the system. Start the kernel with"
+    words = phrase("Up to {size} GiB can be shared, a quarter left to the system. Start the kernel with")
+    if facts.small_carve_out is False:
+        words = phrase(
+            "With the smallest UMA, up to {size} GiB can be shared, a quarter left to the system. Start the kernel with"
+        )
+    text = say(words, size=facts.wanted_gib)
     parts = [f"  {part}" for part in wrap(text, _TEXT_COLUMNS, hang=2)]
     return [*parts, f"    {module}.pages_limit={pages} {module}.page_pool_size={pages}"]

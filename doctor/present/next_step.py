@@ -9,6 +9,7 @@ from doctor.diagnosis.model import Diagnosis, Finding
 from doctor.machine.model import Machine
 from doctor.present.ask import COMMAND, told_little
 from doctor.present.checked import Checked
+from doctor.present.language import phrase, say, told
 
 _WORTH_A_STEP = ("error", "warning")
 
@@ -47,21 +48,22 @@ def next_step(checked: Checked) -> Step:
     serious = _serious(checked.diagnosis)
     torch = checked.machine.torch
     if checked.plan is not None and needs_plan(checked.machine, checked.diagnosis):
-        planned = first_of_plan(checked.plan, "Next" if checked.given is None else "Next on that machine")
+        planned = first_of_plan(checked.plan, say("Next") if checked.given is None else say("Next on that machine"))
         if planned is not None:
             return planned
     if serious:
-        return _step_of(serious[0], "Next" if checked.given is None else "Next, on that machine")
+        return _step_of(serious[0], say("Next") if checked.given is None else say("Next, on that machine"))
     if checked.with_root:
-        return Step(checked.with_root, ("Nothing to fix was found. To let root add what is not known:",))
-    known = "Nothing to fix was found"
+        return Step(checked.with_root, (say("Nothing to fix was found. To let root add what is not known:"),))
+    known = phrase("Nothing to fix was found.")
     if torch is None or torch.installed is None:
-        known += ", but of PyTorch itself nothing is known"
+        known = phrase("Nothing to fix was found, but of PyTorch itself nothing is known.")
     elif checked.diagnosis.undecided:
-        known += " in what is known"
+        known = phrase("Nothing to fix was found in what is known.")
     if checked.diagnosis.undecided and told_little(checked):
-        return Step(COMMAND, (f"{known}. To know more, have this run on that machine, and the file pasted back:",))
-    return Step(f"{known}.")
+        more = say("To know more, have this run on that machine, and the file pasted back:")
+        return Step(COMMAND, (say("{sentence} {next}", sentence=say(known), next=more),))
+    return Step(say(known))
 
 
 def _serious(diagnosis: Diagnosis) -> list[Finding]:
@@ -76,18 +78,22 @@ def first_of_plan(plan: Plan, when: str = "") -> Step | None:
     """The first line of the plan's first step. None where the plan leaves things as they are."""
     if plan.action in ("keep", "refused") or not plan.steps:
         return None
-    head = f"{when}{': ' if when else ''}PyTorch for {plan.title}, step 1 of {len(plan.steps)}"
+    head = say("PyTorch for {title}, step 1 of {count}", title=told(plan.title), count=len(plan.steps))
+    head = say("{what}: {reason}", what=when, reason=head) if when else head
     first = plan.steps[0]
+    text = told(first.text)
     # PowerShell is what a terminal of Windows starts with.
     lines = first.commands.get("powershell") or next(iter(first.commands.values()), ())
     if not lines:
-        return Step(COMMAND_OF_PLAN, (f"{head}: {first.text}",))
-    return Step(lines[0], (f"{head} ({COMMAND_OF_PLAN} shows them all): {first.text}",))
+        return Step(COMMAND_OF_PLAN, (say("{head}: {text}", head=head, text=text),))
+    words = phrase("{head} ({command} shows them all): {text}")
+    return Step(lines[0], (say(words, head=head, command=COMMAND_OF_PLAN, text=text),))
 
 
 def _step_of(finding: Finding, when: str) -> Step:
     """The first command of a finding; where its fix is no command, the one that explains it."""
     for command in finding.fix.commands:
         if command.strip():
-            return Step(command.splitlines()[0], (f"{when}:",))
-    return Step(f"amd-doctor rules {finding.rule}", (f"{when}: the fix of {finding.rule}. What stands behind it:",))
+            return Step(command.splitlines()[0], (say("{when}:", when=when),))
+    words = phrase("{when}: the fix of {rule}. What stands behind it:")
+    return Step(f"amd-doctor rules {finding.rule}", (say(words, when=when, rule=finding.rule),))

@@ -8,22 +8,23 @@ from doctor import __version__
 from doctor.derive.plan_model import Lines, OtherWay, Plan, PythonChoice, Step, TableRow
 from doctor.machine.model import Machine
 from doctor.present.findings import block
+from doctor.present.language import phrase, say, told
 from doctor.present.status import ERROR, OK, UNKNOWN, Status
 from doctor.present.terminal import Line, Look, Span, line
-from doctor.present.text import plural, wrap
+from doctor.present.text import english_plural, padded, wrap
 
 _AT = 11  # where the text behind a heading begins
 _COMMAND_AT = 6
 
 _ACTIONS = {
-    "keep": "It suits: nothing has to be installed.",
-    "install": "PyTorch is not there yet.",
-    "replace": "It is replaced, in the environment where it is.",
-    "environment": "It stays as it is: the new one gets an environment of its own.",
-    "look-up": "No table proves what to install.",
+    "keep": phrase("It suits: nothing has to be installed."),
+    "install": phrase("PyTorch is not there yet."),
+    "replace": phrase("It is replaced, in the environment where it is."),
+    "environment": phrase("It stays as it is: the new one gets an environment of its own."),
+    "look-up": phrase("No table proves what to install."),
     "refused": "",
 }
-_SHELL_WORDS = {"sh": "shell", "cmd": "cmd", "powershell": "PowerShell"}
+_SHELL_WORDS = {"sh": phrase("shell"), "cmd": "cmd", "powershell": "PowerShell"}
 
 
 def plan_lines(
@@ -31,8 +32,8 @@ def plan_lines(
 ) -> list[Line]:
     """Every line of the screen; the last is the summary. `given` names the file that the machine was read from,
     `shell` the one that the reader types into, where that is known."""
-    whose = "this machine" if given is None else given
-    title = f"amd-doctor {__version__}: the install plan for {whose}."
+    whose = say("this machine") if given is None else told(given)
+    title = say("amd-doctor {version}: the install plan for {machine}.", version=__version__, machine=whose)
     lines = [line(part, "bold") for part in wrap(title, look.columns)]
     lines += [line(), *_head(machine, plan, look), *_not_known(plan, look)]
     lines += _steps(plan, look, shell)
@@ -44,20 +45,20 @@ def plan_lines(
 
 def summary_line(plan: Plan) -> str:
     """`amd-doctor: plan rocm-pytorch: replace, 5 steps`, always in this form."""
-    return f"amd-doctor: plan {plan.backend}: {plan.action}, {plural(len(plan.steps), 'step')}"
+    return f"amd-doctor: plan {plan.backend}: {plan.action}, {english_plural(len(plan.steps), 'step')}"
 
 
 def _head(machine: Machine, plan: Plan, look: Look) -> list[Line]:
-    lines = _titled("Backend", plan.title, look, _status(plan))
-    lines += _under(plan.reason, look)
+    lines = _titled(say("Backend"), told(plan.title), look, _status(plan))
+    lines += _under(told(plan.reason), look)
     if plan.gives_up:
-        lines += _under(f"It gives up {'; '.join(plan.gives_up)}.", look)
+        lines += _under(say("It gives up {things}.", things=say("; ").join(map(told, plan.gives_up))), look)
     for note in plan.notes:
-        lines += _under(note, look)
+        lines += _under(told(note), look)
     if plan.python is not None:
-        lines += _titled("Python", _python_text(machine, plan.python), look)
-        lines += _under(plan.python.reason, look)
-    lines += _titled("Now", _present_text(machine, plan), look)
+        lines += _titled(say("Python"), _python_text(machine, plan.python), look)
+        lines += _under(told(plan.python.reason), look)
+    lines += _titled(say("Now"), _present_text(machine, plan), look)
     return lines
 
 
@@ -70,7 +71,7 @@ def _status(plan: Plan) -> Status:
 def _titled(title: str, text: str, look: Look, status: Status | None = None) -> list[Line]:
     """`Backend    the CPU alone`, the text in the colour of its status."""
     parts = wrap(text, look.columns - _AT)
-    first = (Span(title.ljust(_AT)), Span(parts[0], status.style if status else ""))
+    first = (Span(padded(title, _AT)), Span(parts[0], status.style if status else ""))
     return [first, *(line(" " * _AT + part) for part in parts[1:])]
 
 
@@ -81,30 +82,42 @@ def _under(text: str, look: Look) -> list[Line]:
 def _python_text(machine: Machine, python: PythonChoice) -> str:
     path = machine.python.executable if machine.python and machine.python.executable else None
     if python.fits is False:
-        return f"{python.take}, in a new environment" if python.take else "another one is needed"
+        if python.take is None:
+            return say("another one is needed")
+        return say("{version}, in a new environment", version=python.take)
     if python.present is None:
-        return path or "not known"
+        return path or say("not known")
     version = (machine.python.version if machine.python else None) or python.present
-    return f"{version}, as it is{f': {path}' if path else ''}"
+    text = say("{version}, as it is", version=version)
+    return say("{what}: {path}", what=text, path=path) if path else text
 
 
 def _present_text(machine: Machine, plan: Plan) -> str:
     torch = machine.torch
-    proven = f" {_ACTIONS['look-up']}" if plan.action == "look-up" else ""
+    proven = say(_ACTIONS["look-up"]) if plan.action == "look-up" else ""
     if torch is None or torch.installed is None:
-        return f"Whether PyTorch is installed is not known.{proven}"
+        return _sentences(say("Whether PyTorch is installed is not known."), proven)
     if not torch.installed:
-        return f"PyTorch is not installed.{proven}"
-    build = {"cpu": "CPU build", "cuda": "CUDA build", "rocm": "ROCm build"}.get(torch.build or "", "")
-    name = f"torch {torch.version or 'of an unknown version'}{f', {build}' if build else ''}."
-    words = "It is left as it is." if plan.option == "cuda" else _ACTIONS.get(plan.action, "")
-    return f"{name} {words}".strip()
+        return _sentences(say("PyTorch is not installed."), proven)
+    version = torch.version or say("of an unknown version")
+    build = _BUILDS.get(torch.build or "")
+    name = say("torch {version}.", version=version)
+    name = say("torch {version}, {build}.", version=version, build=say(build)) if build else name
+    words = phrase("It is left as it is.") if plan.option == "cuda" else _ACTIONS.get(plan.action, "")
+    return _sentences(name, say(words))
+
+
+_BUILDS = {"cpu": phrase("CPU build"), "cuda": phrase("CUDA build"), "rocm": phrase("ROCm build")}
+
+
+def _sentences(first: str, second: str) -> str:
+    return say("{sentence} {next}", sentence=first, next=second) if second else first
 
 
 def _steps(plan: Plan, look: Look, shell: str | None) -> list[Line]:
     if not plan.steps:
         return []
-    lines = [line(), line("Steps", "bold")]
+    lines = [line(), line(say("Steps"), "bold")]
     for number, step in enumerate(plan.steps, start=1):
         lines += _step(number, step, look, shell)
     return lines
@@ -112,7 +125,7 @@ def _steps(plan: Plan, look: Look, shell: str | None) -> list[Line]:
 
 def _step(number: int, step: Step, look: Look, shell: str | None) -> list[Line]:
     mark = f"{number}. "
-    parts = wrap(mark + step.text, look.columns, hang=len(mark))
+    parts = wrap(mark + told(step.text), look.columns, hang=len(mark))
     return [*(line(part) for part in parts), *command_lines(step.commands, shell)]
 
 
@@ -125,7 +138,7 @@ def command_lines(commands: Lines, shell: str | None = None) -> list[Line]:
         return [line(" " * _COMMAND_AT + text, "bold cyan") for text in texts]
     lines: list[Line] = []
     for name, texts in commands.items():
-        lines.append(line(" " * (_COMMAND_AT - 3) + f"in {_SHELL_WORDS[name]}:"))
+        lines.append(line(" " * (_COMMAND_AT - 3) + say("in {shell}:", shell=say(_SHELL_WORDS[name]))))
         lines += [line(" " * _COMMAND_AT + text, "bold cyan") for text in texts]
     return lines
 
@@ -133,57 +146,64 @@ def command_lines(commands: Lines, shell: str | None = None) -> list[Line]:
 def _way_back(plan: Plan, look: Look, shell: str | None) -> list[Line]:
     if plan.way_back is None:
         return []
-    text = block(plan.way_back.text, look, 3)
-    return [line(), line("The way back", "bold"), *text, *command_lines(plan.way_back.restore, shell)]
+    text = block(told(plan.way_back.text), look, 3)
+    return [line(), line(say("The way back"), "bold"), *text, *command_lines(plan.way_back.restore, shell)]
 
 
 def _others(plan: Plan, look: Look) -> list[Line]:
     lines: list[Line] = []
     if plan.other_ways:
-        lines += [line(), line("Other ways", "bold")]
+        lines += [line(), line(say("Other ways"), "bold")]
     for way in plan.other_ways:
         lines += _other_way(way, look)
     # That this tool has nothing for NVIDIA's cards is no news.
     impossible = [each for each in plan.refusals if each.option not in (plan.option, "cuda")]
     if impossible:
-        lines += [line(), line("What cannot work here", "bold")]
+        lines += [line(), line(say("What cannot work here"), "bold")]
     for refusal in impossible:
-        lines += block(f"{refusal.option}: {refusal.reason}", look, 3)
+        lines += block(say("{what}: {reason}", what=refusal.option, reason=told(refusal.reason)), look, 3)
     return lines
 
 
 def _other_way(way: OtherWay, look: Look) -> list[Line]:
-    text = f"--backend {way.option}: {way.title}"
-    text += ", which the plan takes by itself" if way.is_default else ""
-    against = (way.why_not or "").rstrip(".")
-    return block(f"{text}; but {against[0].lower()}{against[1:]}." if against else f"{text}.", look, 3)
+    text = say("{what}: {reason}", what=f"--backend {way.option}", reason=told(way.title))
+    text = say("{way}, which the plan takes by itself", way=text) if way.is_default else text
+    if not way.why_not:
+        return block(say("{sentence}.", sentence=text), look, 3)
+    against = told(way.why_not)
+    if against == way.why_not:  # in English it goes on in small letters
+        against = way.why_not[0].lower() + way.why_not[1:]
+    return block(say("{way}; but {against}.", way=text, against=against.rstrip(".。")), look, 3)
 
 
 def _not_known(plan: Plan, look: Look) -> list[Line]:
     lines: list[Line] = []
     if plan.unknowns:
-        lines += [line(), line("Not known, and it would change the plan", "bold")]
+        lines += [line(), line(say("Not known, and it would change the plan"), "bold")]
     for fact in plan.unknowns:
-        lines += block(f"{fact.fact}: {fact.matters}. {fact.find_out}", look, 3)
+        words = {"fact": fact.fact, "matters": told(fact.matters), "find_out": told(fact.find_out)}
+        lines += block(say("{fact}: {matters}. {find_out}", **words), look, 3)
     return lines
 
 
 def _look_up(plan: Plan, look: Look) -> list[Line]:
     lines: list[Line] = []
-    told = " ".join(step.text for step in plan.steps)
-    pages = [each for each in plan.look_up if each.what not in told]
+    steps = " ".join(step.text for step in plan.steps)
+    pages = [each for each in plan.look_up if each.what not in steps]
     if pages:
-        lines += [line(), line("Look it up", "bold")]
+        lines += [line(), line(say("Look it up"), "bold")]
     for page in pages:
-        lines += [*block(f"{page.what}:", look, 3), line(f"      {page.page}")]
+        lines += [*block(say("{what}:", what=told(page.what)), look, 3), line(f"      {page.page}")]
     return lines
 
 
 def _tables(rows: Sequence[TableRow], look: Look) -> list[Line]:
     if not rows:
         return []
-    lines = [line(), line("What this rests on", "bold")]
+    lines = [line(), line(say("What this rests on"), "bold")]
     for row in rows:
-        lines += block(f"{row.table} of {row.date}: {row.row}", look, 3)
-        lines += [line(" " * 6 + part, "dim") for part in wrap(f"from {row.source}", look.columns - 6)]
+        text = say("{table} of {date}: {row}", table=row.table, date=row.date, row=told(row.row))
+        lines += block(text, look, 3)
+        source = say("from {source}", source=row.source)
+        lines += [line(" " * 6 + part, "dim") for part in wrap(source, look.columns - 6)]
     return lines

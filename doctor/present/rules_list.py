@@ -11,9 +11,10 @@ from doctor import __version__
 from doctor.diagnosis.explain import RuleExplained
 from doctor.diagnosis.model import AREAS
 from doctor.present.areas import TITLES
+from doctor.present.language import counted, phrase, row, say
 from doctor.present.status import OF_SEVERITY
 from doctor.present.terminal import Line, Look, Span, line
-from doctor.present.text import listed, plural, wrap
+from doctor.present.text import listed, padded, wrap
 
 SCHEMA = "amd-doctor/rules/1"
 
@@ -33,11 +34,12 @@ def rules_lines(rules: Sequence[RuleExplained], look: Look) -> list[Line]:
     for area in AREAS:
         of_area = [rule for rule in rules if rule.area == area]
         if of_area:
-            lines += [line(TITLES[area], "bold"), *(part for rule in of_area for part in _entry(rule, widest, look))]
-            lines.append(line())
+            lines.append(line(say(TITLES[area]), "bold"))
+            lines += [*(part for rule in of_area for part in _entry(rule, widest, look)), line()]
     if len({rule.area for rule in rules}) > 1:
-        lines.append(line("Advice that is passed on, and is not right: amd-doctor rules folk."))
-    return [*lines, line(f"{plural(len(rules), 'rule')}. amd-doctor rules RULE explains one.")]
+        lines.append(line(say("Advice that is passed on, and is not right: amd-doctor rules folk.")))
+    one = "{count} rule. amd-doctor rules RULE explains one."
+    return [*lines, line(counted(one, "{count} rules. amd-doctor rules RULE explains one.", len(rules)))]
 
 
 def _entry(rule: RuleExplained, widest: int, look: Look) -> list[Line]:
@@ -45,7 +47,7 @@ def _entry(rule: RuleExplained, widest: int, look: Look) -> list[Line]:
     left = _STEP + _SEVERITY_COLUMNS + widest + 2
     first, *rest = wrap(rule.title, look.columns - left)
     head = (
-        Span(" " * _STEP + severity.ljust(_SEVERITY_COLUMNS), OF_SEVERITY[severity].style),
+        Span(" " * _STEP + padded(OF_SEVERITY[severity].said, _SEVERITY_COLUMNS), OF_SEVERITY[severity].style),
         Span(rule.id.ljust(widest + 2)),
         Span(first),
     )
@@ -54,48 +56,50 @@ def _entry(rule: RuleExplained, widest: int, look: Look) -> list[Line]:
 
 def rule_lines(rule: RuleExplained, look: Look) -> list[Line]:
     """Everything about one rule."""
-    ends = listed(rule.severities).replace(" and ", " or ")
+    ends = say(" or ").join(OF_SEVERITY[severity].said for severity in rule.severities)
     lines: list[Line] = [(Span(rule.id, "bold"),), *_wrapped(rule.title, look, 0)]
-    lines += _wrapped(f"{TITLES[rule.area]} · {ends} · verified {rule.verified}", look, 0)
-    lines += _section("Why", _wrapped(rule.why, look))
-    lines += _section("When", _conditions(rule, look))
-    lines += _section("It then says", _wrapped(rule.evidence, look))
+    verified = say("verified {date}", date=rule.verified)
+    lines += _wrapped(f"{say(TITLES[rule.area])} · {ends} · {verified}", look, 0)
+    lines += _section(say("Why"), _wrapped(rule.why, look))
+    lines += _section(say("When"), _conditions(rule, look))
+    lines += _section(say("It then says"), _wrapped(rule.evidence, look))
     commands = [
         line(" " * _STEP + f"{system}: {' '.join(command.split())}")
         for system, commands in rule.commands.items()
         for command in commands
     ]
-    lines += _section("What to do", [*_wrapped(rule.fix, look), *commands])
-    lines += _section("Facts it needs", _wrapped(", ".join(rule.needs), look) if rule.needs else [])
-    lines += _section("Other rules", _others(rule, look))
-    return [*lines, *_section("References", [line(" " * _STEP + address) for address in rule.references])]
+    lines += _section(say("What to do"), [*_wrapped(rule.fix, look), *commands])
+    lines += _section(say("Facts it needs"), _wrapped(row(rule.needs), look) if rule.needs else [])
+    lines += _section(say("Other rules"), _others(rule, look))
+    return [*lines, *_section(say("References"), [line(" " * _STEP + address) for address in rule.references])]
 
 
 def _conditions(rule: RuleExplained, look: Look) -> list[Line]:
-    lines = _wrapped(f"for each of {rule.for_each}, called it", look) if rule.for_each else []
+    lines = _wrapped(say("for each of {items}, called it", items=rule.for_each), look) if rule.for_each else []
     if rule.applies != "True":
-        lines += _named("applies", rule.applies, look)
+        lines += _named(say("applies"), rule.applies, look)
     for condition in rule.fires:
-        when = "always, where it applies" if condition.when == "True" else condition.when
-        lines += _named(condition.severity, when, look, OF_SEVERITY[condition.severity].style)
+        when = say("always, where it applies") if condition.when == "True" else condition.when
+        status = OF_SEVERITY[condition.severity]
+        lines += _named(status.said, when, look, status.style)
     return lines
 
 
 def _named(word: str, text: str, look: Look, style: str = "") -> list[Line]:
     left = _STEP + _SEVERITY_COLUMNS + 1
     first, *rest = wrap(text, look.columns - left)
-    head = (Span(" " * _STEP + word.ljust(left - _STEP), style), Span(first))
+    head = (Span(" " * _STEP + padded(word, left - _STEP), style), Span(first))
     return [head, *(line(" " * left + part) for part in rest)]
 
 
 def _others(rule: RuleExplained, look: Look) -> list[Line]:
     said = (
-        ("explains", rule.explains),
-        ("explained by", rule.explained_by),
-        ("silences", rule.silences),
-        ("silenced by", rule.silenced_by),
+        (phrase("explains {rules}"), rule.explains),
+        (phrase("explained by {rules}"), rule.explained_by),
+        (phrase("silences {rules}"), rule.silences),
+        (phrase("silenced by {rules}"), rule.silenced_by),
     )
-    return [part for word, ids in said if ids for part in _wrapped(f"{word} {listed(ids)}", look)]
+    return [part for words, ids in said if ids for part in _wrapped(say(words, rules=listed(ids)), look)]
 
 
 def _section(title: str, lines: Sequence[Line]) -> list[Line]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import msgspec
 
 from doctor.machine.model import Machine
+from doctor.present.language import phrase, say, told
 
 #: How a reason of the machine document reads in a sentence.
 REASON_WORDS = {
-    "needs-root": "not readable without root",
-    "not-on-this-platform": "this machine does not tell",
-    "not-in-source": "not in what was given",
-    "probe-failed": "could not be read",
-    "timed-out": "took too long to read",
-    "not-installed": "the program that tells it is not installed",
+    "needs-root": phrase("not readable without root"),
+    "not-on-this-platform": phrase("this machine does not tell"),
+    "not-in-source": phrase("not in what was given"),
+    "probe-failed": phrase("could not be read"),
+    "timed-out": phrase("took too long to read"),
+    "not-installed": phrase("the program that tells it is not installed"),
 }
 
 #: Reasons whose detail says more than they do; that of the others stands at the end of the screen.
@@ -21,7 +22,7 @@ _TOLD_BY_DETAIL = ("not-in-source", "not-on-this-platform")
 
 
 #: Where the document does not say why.
-NO_REASON = "not known"
+NO_REASON = phrase("not known")
 
 
 class Says(msgspec.Struct, frozen=True):
@@ -34,7 +35,7 @@ class Says(msgspec.Struct, frozen=True):
 
 def not_known(machine: Machine, *facts: str, what: str) -> str:
     """`module speed and channels: not readable without root`. The first of `facts` that has a reason gives it."""
-    return f"{what}: {reason_of(machine, *facts)}"
+    return say("{what}: {reason}", what=what, reason=reason_of(machine, *facts))
 
 
 def reason_of(machine: Machine, *facts: str) -> str:
@@ -43,5 +44,5 @@ def reason_of(machine: Machine, *facts: str) -> str:
         for row in machine.unknowns or ():
             if row.fact == fact or row.fact.startswith(f"{fact}."):
                 telling = row.detail if row.reason in _TOLD_BY_DETAIL else None
-                return telling or REASON_WORDS.get(row.reason, row.reason)
-    return NO_REASON
+                return told(telling) if telling else say(REASON_WORDS.get(row.reason, row.reason))
+    return say(NO_REASON)

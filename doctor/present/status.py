@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from doctor.present.language import phrase, say
+
 
 class Status(msgspec.Struct, frozen=True):
     word: str
@@ -11,15 +13,20 @@ class Status(msgspec.Struct, frozen=True):
     ascii: str
     style: str  # of rich; the word says the same, so colour never stands alone
 
+    @property
+    def said(self) -> str:
+        """The word in the language of the screen."""
+        return say(self.word)
 
-OK = Status("ok", "✓", "+", "green")
-WARNING = Status("warning", "!", "!", "yellow")
-ERROR = Status("error", "✗", "X", "bold red")
-INFO = Status("info", "i", "i", "cyan")
-HINT = Status("hint", "*", "*", "cyan")
-UNKNOWN = Status("unknown", "?", "?", "magenta")
-NOT_APPLICABLE = Status("not applicable", "–", "-", "dim")
-CRASHED = Status("crashed", "☠", "#", "bold red")
+
+OK = Status(phrase("ok"), "✓", "+", "green")
+WARNING = Status(phrase("warning"), "!", "!", "yellow")
+ERROR = Status(phrase("error"), "✗", "X", "bold red")
+INFO = Status(phrase("info"), "i", "i", "cyan")
+HINT = Status(phrase("hint"), "*", "*", "cyan")
+UNKNOWN = Status(phrase("unknown"), "?", "?", "magenta")
+NOT_APPLICABLE = Status(phrase("not applicable"), "–", "-", "dim")
+CRASHED = Status(phrase("crashed"), "☠", "#", "bold red")
 
 ALL = (OK, WARNING, ERROR, INFO, HINT, UNKNOWN, NOT_APPLICABLE, CRASHED)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.diagnosis.model import Diagnosis
-from doctor.present.text import plural
+from doctor.present.text import english_plural
 
 
 def summary(diagnosis: Diagnosis) -> dict[str, int | str | None]:
@@ -20,9 +20,10 @@ def summary(diagnosis: Diagnosis) -> dict[str, int | str | None]:
 
 
 def last_line(diagnosis: Diagnosis) -> str:
-    """`amd-doctor: 1 error, 0 warnings, 3 undecided; first: threads-exceed-cpu-budget`, always in this form."""
-    errors = plural(diagnosis.count("error"), "error")
-    warnings = plural(diagnosis.count("warning"), "warning")
+    """`amd-doctor: 1 error, 0 warnings, 3 undecided; first: threads-exceed-cpu-budget`, always in this form,
+    whatever language is spoken."""
+    errors = english_plural(diagnosis.count("error"), "error")
+    warnings = english_plural(diagnosis.count("warning"), "warning")
     return f"amd-doctor: {errors}, {warnings}, {len(diagnosis.undecided)} undecided; first: {diagnosis.first or 'none'}"
 
 

@@ -7,18 +7,24 @@ from collections.abc import Sequence
 
 from doctor import __version__
 from doctor.diagnosis.model import SEVERITIES
+from doctor.present.language import counted, joined, phrase, say, told
 from doctor.present.status import CRASHED, ERROR, OF_SEVERITY, OK, UNKNOWN, WARNING, Status
 from doctor.present.summary_rows import MachineRow, RuleCount, counts_by_rule
 from doctor.present.terminal import Line, Look, Span, line
-from doctor.present.text import clean, columns, listed, plural, wrap
+from doctor.present.text import clean, columns, english_plural, listed, padded, plural, wrap
 
 _STATUS = {"error": ERROR, "warning": WARNING, "ok": OK, "crashed": CRASHED, "unread": UNKNOWN, "unknown": UNKNOWN}
+_COUNTED = {
+    "error": ("{count} error", phrase("{count} errors")),
+    "warning": ("{count} warning", phrase("{count} warnings")),
+    "info": ("{count} info", phrase("{count} infos")),
+    "hint": ("{count} hint", phrase("{count} hints")),
+}
 _WIDEST_NAME = 48
 _OPEN_COLUMNS = 3  # how many rules are undecided
 _NOT_JUDGED = ("unread", "crashed")
 _INDENT = 4
 _MOST_UNDECIDED = 4
-_UNKNOWN_MEANS = f"{UNKNOWN.symbol} unknown: nothing was found, but most rules that may apply lack a fact."
 
 
 def summary_screen(rows: Sequence[MachineRow], given: str, look: Look, *, verbose: bool = False) -> list[Line]:
@@ -38,26 +44,28 @@ def last_line(rows: Sequence[MachineRow]) -> str:
     crashed = f", {states['crashed']} crashed" if states["crashed"] else ""
     first = next((count.rule for count in counts_by_rule(rows) if count.machines), "none")
     return (
-        f"amd-doctor: {plural(len(rows), 'machine')}, {states['error']} with errors, {warned} with warnings, "
+        f"amd-doctor: {english_plural(len(rows), 'machine')}, {states['error']} with errors, {warned} with warnings, "
         f"{states['unread']} not read{crashed}; first: {first}"
     )
 
 
 def _head(rows: Sequence[MachineRow], given: str) -> str:
-    return f"amd-doctor {__version__} looked at {plural(len(rows), 'machine')} in {clean(given)}."
+    what = {"machines": plural(len(rows), "machine"), "folder": told(clean(given))}
+    return say("amd-doctor {version} looked at {machines} in {folder}.", version=__version__, **what)
 
 
 def _table(rows: Sequence[MachineRow], look: Look, verbose: bool) -> list[Line]:
     """One row each: what it is called, what was found, what to do first."""
     names = (columns(clean(row.machine)) for row in rows)
-    widest = max([len("Machine"), *(name for name in names if name <= _WIDEST_NAME)])
-    second = max([len("Verdicts"), *(len(_verdicts(row)) for row in rows)])
-    head = f"  {'Machine'.ljust(widest)}  {'Verdicts'.ljust(second)}  {UNKNOWN.symbol:>{_OPEN_COLUMNS}}  First fix"
-    lines = [line(head, "bold")]
+    machine, verdicts = say("Machine"), say("Verdicts")
+    widest = max([columns(machine), *(name for name in names if name <= _WIDEST_NAME)])
+    second = max([columns(verdicts), *(columns(_verdicts(row)) for row in rows)])
+    head = f"  {padded(machine, widest)}  {padded(verdicts, second)}  {UNKNOWN.symbol:>{_OPEN_COLUMNS}}"
+    lines = [line(f"{head}  {say('First fix')}", "bold")]
     for row in rows:
         lines += _row(row, widest, second, look, verbose)
         for crash in row.crashed:
-            lines += _wrapped(f"{CRASHED.symbol} {CRASHED.word}: {crash}", look)
+            lines += _wrapped(f"{CRASHED.symbol} {CRASHED.said}: {crash}", look)
         if verbose:
             lines += _details(row, look)
     return lines
@@ -66,13 +74,12 @@ def _table(rows: Sequence[MachineRow], look: Look, verbose: bool) -> list[Line]:
 def _row(row: MachineRow, widest: int, second: int, look: Look, verbose: bool) -> list[Line]:
     """A fix that does not fit behind the verdicts stands beneath them."""
     status, name, verdicts = _STATUS[row.status], clean(row.machine), _verdicts(row)
-    room = " " * max(0, widest - columns(name))
     undecided = "" if row.status in _NOT_JUDGED else str(len(row.undecided))
     head = (
         Span(status.symbol, status.style),
-        Span(f" {name}{room}  "),
+        Span(f" {padded(name, widest)}  "),
         Span(verdicts, status.style),
-        Span(" " * (second - len(verdicts)) + f"  {undecided:>{_OPEN_COLUMNS}}"),
+        Span(" " * (second - columns(verdicts)) + f"  {undecided:>{_OPEN_COLUMNS}}"),
     )
     fix = _fix(row)
     if not fix:
@@ -85,7 +92,7 @@ def _row(row: MachineRow, widest: int, second: int, look: Look, verbose: bool) -
 def _fix(row: MachineRow) -> str:
     """`wrong-torch-build: pip install …`, or why there is no verdict."""
     if row.reason is not None:
-        return clean(row.reason)
+        return told(clean(row.reason))
     if row.fix is None:
         return ""
     return f"{row.fix.rule}: {row.fix.line}" if row.fix.rule else row.fix.line
@@ -109,20 +116,21 @@ def _wrapped(text: str, look: Look) -> list[Line]:
 def _verdicts(row: MachineRow) -> str:
     """`2 errors, 1 warning`, `ok`, `not read`."""
     if row.status in _NOT_JUDGED:
-        return "not read" if row.status == "unread" else CRASHED.word
-    counted = [(row.count(word), word) for word in SEVERITIES]
-    return ", ".join(plural(count, word) for count, word in counted if count) or row.status
+        return say("not read") if row.status == "unread" else CRASHED.said
+    counts = [(row.count(word), word) for word in SEVERITIES]
+    return joined(counted(*_COUNTED[word], count) for count, word in counts if count) or _STATUS[row.status].said
 
 
 def _details(row: MachineRow, look: Look) -> list[Line]:
     """With `-v`: what the machine is, and every rule that fired."""
     about = [row.cpu, *(row.gpus or ()), f"torch {row.torch}" if row.torch else None]
-    lines = [", ".join(part for part in about if part)]
+    lines = [joined(part for part in about if part)]
     for verdict in row.verdicts:
-        of_what = f" ({verdict.subject})" if verdict.subject else ""
-        because = f", explained by {verdict.caused_by}" if verdict.caused_by else ""
-        lines.append(f"{OF_SEVERITY[verdict.severity].word}: {verdict.rule}{of_what}{because}")
-    lines += [f"not decided: {listed(row.undecided)}"] if row.undecided else []
+        text = verdict.rule
+        text = say("{what} ({subject})", what=text, subject=verdict.subject) if verdict.subject else text
+        text = say("{what}, explained by {rule}", what=text, rule=verdict.caused_by) if verdict.caused_by else text
+        lines.append(say("{what}: {reason}", what=OF_SEVERITY[verdict.severity].said, reason=text))
+    lines += [say("not decided: {rules}", rules=listed(row.undecided))] if row.undecided else []
     return [part for text in lines if text for part in _wrapped(text, look)]
 
 
@@ -138,12 +146,12 @@ def _rules(counts: Sequence[RuleCount], look: Look) -> list[Line]:
     ]
     rows.sort(key=lambda row: (SEVERITIES.index(row[1].word), -row[0], row[2]))
     width = len(str(max(number for number, _, _ in rows)))
-    title = [line(), line("Machines by rule (amd-doctor rules RULE explains one):", "bold")]
+    title = [line(), line(say("Machines by rule (amd-doctor rules RULE explains one):"), "bold")]
     return [*title, *(_rule(number, status, rule, width) for number, status, rule in rows)]
 
 
 def _rule(number: int, status: Status, rule: str, width: int) -> Line:
-    return (Span(f"  {number:>{width}}  "), Span(f"{status.symbol} {status.word:<8}", status.style), Span(rule))
+    return (Span(f"  {number:>{width}}  "), Span(f"{status.symbol} {padded(status.said, 8)}", status.style), Span(rule))
 
 
 def _undecided(
@@ -153,7 +161,10 @@ def _undecided(
     open_rules = sorted((count for count in counts if count.undecided), key=lambda each: (-each.undecided, each.rule))
     if not open_rules:
         return []
-    words = [f"{count.rule} ({count.undecided})" for count in open_rules]
-    text = f"Not decided, by machines: {listed(words, at_most=0 if verbose else _MOST_UNDECIDED)}."
-    texts = [text, *([_UNKNOWN_MEANS] if any(row.status == "unknown" for row in rows) else [])]
+    words = [say("{what} ({count})", what=count.rule, count=count.undecided) for count in open_rules]
+    rules = listed(words, at_most=0 if verbose else _MOST_UNDECIDED)
+    texts = [say("Not decided, by machines: {rules}.", rules=rules)]
+    if any(row.status == "unknown" for row in rows):
+        means = say("unknown: nothing was found, but most rules that may apply lack a fact.")
+        texts.append(f"{UNKNOWN.symbol} {means}")
     return [line(), *(line(part) for text in texts for part in wrap(text, look.columns))]

@@ -11,6 +11,8 @@ from typing import TextIO
 
 import msgspec
 
+from doctor.knowledge.catalog import ENGLISH
+from doctor.present.language import language
 from doctor.present.status import ALL
 from doctor.present.text import clean
 
@@ -36,11 +38,13 @@ Line = tuple[Span, ...]
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What the place that reads the result can show."""
+    """What the place that reads the result can show. `ascii`: no symbols; of letters then those of the encoding
+    `letters`, which is larger than ASCII where another language than English is spoken."""
 
     columns: int = PIPE_COLUMNS
     ascii: bool = False
     colour: bool = False
+    letters: str = "ascii"
 
 
 def line(text: str = "", style: str = "") -> Line:
@@ -56,6 +60,7 @@ def look_of(stream: TextIO, environ: Mapping[str, str] | None = None, *, ascii_o
         columns=max(40, min(width, _WIDEST)),
         ascii=ascii_only or not _takes_symbols(stream, env),
         colour=terminal and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
+        letters="ascii" if ascii_only or language() == ENGLISH else stream.encoding or "ascii",
     )
 
 
@@ -82,12 +87,12 @@ def plain(lines: Iterable[Line], look: Look) -> str:
     """The lines as one text without colour."""
     texts = (clean("".join(span.text for span in spans)).rstrip() for spans in lines)
     text = "".join(f"{line}\n" for line in texts)
-    return to_ascii(text) if look.ascii else text
+    return to_ascii(text, look.letters) if look.ascii else text
 
 
-def to_ascii(text: str) -> str:
-    """`text` in ASCII: known symbols by their stand-ins, anything else as `?`."""
-    return "".join(_ASCII.get(char, char) for char in text).encode("ascii", "replace").decode()
+def to_ascii(text: str, letters: str = "ascii") -> str:
+    """`text` with known symbols by their stand-ins; what else the encoding `letters` does not have as `?`."""
+    return "".join(_ASCII.get(char, char) for char in text).encode(letters, "replace").decode(letters)
 
 
 def write(lines: Iterable[Line], look: Look, stream: TextIO | None = None) -> None:
@@ -104,7 +109,7 @@ def write(lines: Iterable[Line], look: Look, stream: TextIO | None = None) -> No
         text = Text(end="\n")
         for span in spans:
             piece = clean(span.text)
-            text.append(to_ascii(piece) if look.ascii else piece, style=span.style or None)
+            text.append(to_ascii(piece, look.letters) if look.ascii else piece, style=span.style or None)
         text.rstrip()
         console.print(text, soft_wrap=True)
 

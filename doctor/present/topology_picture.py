@@ -12,10 +12,11 @@ from doctor.machine.cpulist import format_cpulist
 from doctor.machine.model import Cpu, Machine
 from doctor.present.clusters import Cluster, Column, absent_cpus, clusters_of, usable_cpus
 from doctor.present.findings import block as paragraph
-from doctor.present.hardware import budget_reasons, cores_text, l3_word, short_cpu_name
+from doctor.present.hardware import budget_reasons, cores_text, l3_groups_text, l3_word, short_cpu_name
+from doctor.present.language import counted, joined, phrase, say
 from doctor.present.says import NO_REASON, reason_of
 from doctor.present.terminal import Line, Look, line
-from doctor.present.text import bytes_text, columns, listed, plural
+from doctor.present.text import bytes_text, columns, listed, padded, plural
 
 #: More boxes than this are folded where several look alike.
 MOST_BOXES = 8
@@ -42,18 +43,14 @@ def _text(text: str, look: Look) -> list[str]:
 
 
 def _headline(cpu: Cpu, clusters: Sequence[Cluster]) -> str:
-    parts = [short_cpu_name(cpu.name)] if cpu.name else ["A CPU of unknown name"]
+    parts = [short_cpu_name(cpu.name)] if cpu.name else [say("A CPU of unknown name")]
     parts += [cpu.generation] if cpu.generation else []
     packages = {cluster.package for cluster in clusters if cluster.package is not None}
     parts += [plural(len(packages), "package")] if len(packages) > 1 else []
     count = sum(cluster.l3 is not None for cluster in clusters)
-    parts += [_counted(count, l3_word(cpu))] if count else []
+    parts += [l3_groups_text(cpu, count)] if count else []
     cpus = frozenset[int]().union(*(cluster.cpus for cluster in clusters))
-    return ", ".join([*parts, cores_text(cpu) or plural(len(cpus), "CPU")])
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}" if word == "CCX" else plural(count, word)
+    return joined([*parts, cores_text(cpu) or plural(len(cpus), "CPU")])
 
 
 class _Picture:
@@ -86,7 +83,7 @@ class _Picture:
     def _section(self, heading: str, inside: Sequence[Cluster]) -> list[str]:
         """A heading and its boxes as one block of equally long lines."""
         rows = [*([heading] if heading else []), *self._flow(self._box(cluster) for cluster in inside)]
-        return [row.ljust(max(map(columns, rows))) for row in rows]
+        return [padded(row, max(map(columns, rows))) for row in rows]
 
     def _sections(self) -> list[tuple[str, list[Cluster]]]:
         """Clusters of one package and NUMA node, with the heading that says so."""
@@ -94,20 +91,22 @@ class _Picture:
         return [(self._heading(package, node), list(inside)) for (package, node), inside in by_place]
 
     def _heading(self, package: int | None, node: int | None) -> str:
-        parts = [f"Package {package}"] if self._names_packages and package is not None else []
+        parts = [say("Package {number}", number=package)] if self._names_packages and package is not None else []
         if self._names_nodes and node is not None:
             memory = self._memory.get(node)
-            local = "" if memory is None else ", no memory of its own" if memory == 0 else f", {bytes_text(memory)}"
-            parts.append(f"NUMA node {node}{local}")
-        return ", ".join(parts)
+            parts.append(say("NUMA node {number}", number=node))
+            if memory is not None:
+                parts.append(bytes_text(memory) if memory else say("no memory of its own"))
+        return joined(parts)
 
     def _title(self, cluster: Cluster) -> str:
         if cluster.l3 is not None:
-            size = f"{bytes_text(cluster.size_bytes)} L3" if cluster.size_bytes else "L3 of unknown size"
-            name = f"{self._word} {cluster.l3}: {size}"
-            return f"Package {cluster.package}, {name}" if self._one_per_package else name
-        name = "CPUs" if cluster.package is None else f"Package {cluster.package}"
-        return f"{name}, L3 not known" if self._l3_unknown else f"{name}, no L3"
+            size = f"{bytes_text(cluster.size_bytes)} L3" if cluster.size_bytes else say("L3 of unknown size")
+            name = say("{what}: {reason}", what=f"{self._word} {cluster.l3}", reason=size)
+            package = say("Package {number}", number=cluster.package)
+            return joined((package, name)) if self._one_per_package else name
+        name = say("CPUs") if cluster.package is None else say("Package {number}", number=cluster.package)
+        return joined((name, say("L3 not known") if self._l3_unknown else say("no L3")))
 
     def _box(self, cluster: Cluster) -> list[str]:
         title = self._title(cluster)
@@ -144,7 +143,7 @@ class _Picture:
         """Blocks beside each other, as many as the width takes."""
         rows: list[list[list[str]]] = []
         for new in blocks:
-            if rows and sum(len(block[0]) + len(_GAP) for block in rows[-1]) + len(new[0]) <= self._width:
+            if rows and sum(columns(block[0]) + len(_GAP) for block in rows[-1]) + columns(new[0]) <= self._width:
                 rows[-1].append(new)
             else:
                 rows.append([new])
@@ -156,10 +155,12 @@ class _Picture:
         shapes = list(dict.fromkeys(cluster.shape for cluster in self._clusters))
         for shape in shapes:
             alike = [cluster for cluster in self._clusters if cluster.shape == shape]
-            count = f"One of {len(alike)} alike" if len(alike) > 1 else "The only one like this"
-            size = plural(len(alike[0].columns), "core" if alike[0].cores_known else "CPU")
-            lines += [f"{count}, with {size}:", *self._box(alike[0]), ""]
-        lines.append("All of them, with their CPU numbers:")
+            count = len(alike[0].columns)
+            size = plural(count, "core") if alike[0].cores_known else plural(count, "CPU")
+            words = phrase("One of {count} alike, with {size}:")
+            words = words if len(alike) > 1 else phrase("The only one like this, with {size}:")
+            lines += [say(words, count=len(alike), size=size), *self._box(alike[0]), ""]
+        lines.append(say("All of them, with their CPU numbers:"))
         for heading, inside in self._sections():
             lines += [heading] if heading and not self._one_per_package else []
             lines += self._listed(inside)
@@ -167,27 +168,32 @@ class _Picture:
 
     def _listed(self, inside: Sequence[Cluster]) -> list[str]:
         """`CCX 3: 24-31,216-223` in columns."""
-        entries = [f"{self._short(cluster)}: {format_cpulist(cluster.cpus)}{self._left(cluster)}" for cluster in inside]
-        wide = max(map(len, entries)) + 2
+        entries = [self._entry(cluster) for cluster in inside]
+        wide = max(map(columns, entries)) + 2
         per_line = max(1, (self._width - 2) // wide)
         chunks = [entries[at : at + per_line] for at in range(0, len(entries), per_line)]
-        return ["  " + "".join(entry.ljust(wide) for entry in chunk).rstrip() for chunk in chunks]
+        return ["  " + "".join(padded(entry, wide) for entry in chunk).rstrip() for chunk in chunks]
+
+    def _entry(self, cluster: Cluster) -> str:
+        """`CCX 3: 24-31,216-223`, with how many of its CPUs this process may use, where those are not all."""
+        entry = say("{what}: {reason}", what=self._short(cluster), reason=format_cpulist(cluster.cpus))
+        left = len(cluster.cpus - self._outside)
+        if left == len(cluster.cpus):
+            return entry
+        words = phrase("{cpus} ({count} usable)") if left else phrase("{cpus} (none usable)")
+        return say(words, cpus=entry, count=left)
 
     def _short(self, cluster: Cluster) -> str:
-        name = f"{self._word} {cluster.l3}" if cluster.l3 is not None else "CPUs"
-        return f"package {cluster.package}" if self._one_per_package and cluster.package is not None else name
-
-    def _left(self, cluster: Cluster) -> str:
-        """How many of its CPUs this process may use, where those are not all."""
-        left = len(cluster.cpus - self._outside)
-        return "" if left == len(cluster.cpus) else f" ({left or 'none'} usable)"
+        if self._one_per_package and cluster.package is not None:
+            return say("package {number}", number=cluster.package)
+        return f"{self._word} {cluster.l3}" if cluster.l3 is not None else say("CPUs")
 
 
 def _beside(blocks: Sequence[list[str]]) -> list[str]:
     """Blocks of different height beside each other; the lower ones end earlier."""
     height = max(map(len, blocks))
-    padded = [block + [" " * len(block[0])] * (height - len(block)) for block in blocks]
-    return [_GAP.join(rows).rstrip() for rows in zip(*padded, strict=True)]
+    filled = [block + [" " * columns(block[0])] * (height - len(block)) for block in blocks]
+    return [_GAP.join(rows).rstrip() for rows in zip(*filled, strict=True)]
 
 
 def _legend(machine: Machine, clusters: Sequence[Cluster], outside: frozenset[int]) -> list[str]:
@@ -197,13 +203,14 @@ def _legend(machine: Machine, clusters: Sequence[Cluster], outside: frozenset[in
     says = [_meaning(cpu, clusters)]
     kinds = {column.kind for cluster in clusters for column in cluster.columns if column.kind}
     if len(kinds) > 1:
-        says.append("P is a performance core, e an efficiency core.")
+        says.append(say("P is a performance core, e an efficiency core."))
     if outside:
-        says.append(f"{_OUTSIDE} marks CPUs that this process may not use: {format_cpulist(outside)}.")
+        cpus = format_cpulist(outside)
+        says.append(say("{mark} marks CPUs that this process may not use: {cpus}.", mark=_OUTSIDE, cpus=cpus))
     says += _budget(machine, outside)
     absent = absent_cpus(clusters)
     if absent:
-        says.append(f"CPU {absent}: not online, or never there.")
+        says.append(say("CPU {cpus}: not online, or never there.", cpus=absent))
     says += _unknown(machine, clusters)
     return says
 
@@ -211,15 +218,16 @@ def _legend(machine: Machine, clusters: Sequence[Cluster], outside: frozenset[in
 def _meaning(cpu: Cpu, clusters: Sequence[Cluster]) -> str:
     word = l3_word(cpu)
     if any(cluster.l3 is not None for cluster in clusters):
-        box = f"A box is one {word}: cores that share one L3 cache, and are fastest with each other."
+        box = say("A box is one {word}: cores that share one L3 cache, and are fastest with each other.", word=word)
     else:
-        box = "A box is a package." if clusters[0].package is not None else ""
-    if not all(cluster.cores_known for cluster in clusters):
-        return f"{box} The numbers are CPU numbers.".strip()
+        box = say("A box is a package.") if clusters[0].package is not None else ""
     threads = max(len(column.cpus) for cluster in clusters for column in cluster.columns)
-    if threads < 2:
-        return f"{box} Each number is the CPU number of one core with one thread."
-    return f"{box} A column is one core; the numbers in it are the CPU numbers of its threads."
+    numbers = say("A column is one core; the numbers in it are the CPU numbers of its threads.")
+    if not all(cluster.cores_known for cluster in clusters):
+        numbers = say("The numbers are CPU numbers.")
+    elif threads < 2:
+        numbers = say("Each number is the CPU number of one core with one thread.")
+    return say("{sentence} {next}", sentence=box, next=numbers) if box else numbers
 
 
 def _budget(machine: Machine, outside: frozenset[int]) -> list[str]:
@@ -232,31 +240,35 @@ def _budget(machine: Machine, outside: frozenset[int]) -> list[str]:
     if total is not None and limits.cpu_budget >= total - len(outside):
         return []
     reasons = listed(budget_reasons(limits, None))
-    return [f"This process gets the time of {plural(limits.cpu_budget, 'CPU')}, whichever they are ({reasons})."]
+    one = "This process gets the time of {count} CPU, whichever they are ({reasons})."
+    many = phrase("This process gets the time of {count} CPUs, whichever they are ({reasons}).")
+    return [counted(one, many, limits.cpu_budget, reasons=reasons)]
 
 
 def _unknown(machine: Machine, clusters: Sequence[Cluster]) -> list[str]:
     cpu = machine.cpu
     says = []
     if not all(cluster.cores_known for cluster in clusters):
-        says.append(f"Which CPUs are threads of one core is not known{_because(machine, 'cpu.cores', 'cpu')}.")
+        says.append(_because(say("Which CPUs are threads of one core is not known"), machine, "cpu.cores", "cpu"))
     if cpu is not None and cpu.l3_groups is None:
-        says.append(f"Which cores share an L3 cache is not known{_because(machine, 'cpu.l3_groups', 'cpu')}.")
+        says.append(_because(say("Which cores share an L3 cache is not known"), machine, "cpu.l3_groups", "cpu"))
     elif cpu is not None and not cpu.l3_groups:
-        says.append("No L3 cache is reported: the CPU has none, or a virtual machine hides it.")
+        says.append(say("No L3 cache is reported: the CPU has none, or a virtual machine hides it."))
     return says
 
 
-def _because(machine: Machine, *facts: str) -> str:
-    """`: not readable without root`; empty where no reason is known either."""
+def _because(what: str, machine: Machine, *facts: str) -> str:
+    """`what` as a sentence, with the reason where one is known: `…: not readable without root.`"""
     reason = reason_of(machine, *facts)
-    return "" if reason == NO_REASON else f": {reason}"
+    if reason != say(NO_REASON):
+        what = say("{what}: {reason}", what=what, reason=reason)
+    return say("{sentence}.", sentence=what)
 
 
 def _nothing_known(machine: Machine, look: Look) -> list[Line]:
     cpu = machine.cpu
-    says = [f"{short_cpu_name(cpu.name)}."] if cpu and cpu.name else []
-    says += [f"It has {cores_text(cpu)}."] if cpu and cores_text(cpu) else []
-    why = _because(machine, "cpu.cores", "cpu.online", "cpu")
-    says.append(f"How its cores, caches and CPU numbers lie is not known{why}.")
+    says = [say("{sentence}.", sentence=short_cpu_name(cpu.name))] if cpu and cpu.name else []
+    says += [say("It has {cores}.", cores=cores_text(cpu))] if cpu and cores_text(cpu) else []
+    what = say("How its cores, caches and CPU numbers lie is not known")
+    says.append(_because(what, machine, "cpu.cores", "cpu.online", "cpu"))
     return paragraph(" ".join(says), look, 0)
