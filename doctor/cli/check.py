@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from doctor.cli.inputs import Given, TargetSearch, from_file, from_this_machine
+from doctor.cli.language import speaks
 from doctor.machine.model import Intent, Machine, merged
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ Exit status:
 @click.option("-v", "--verbose", is_flag=True, help="Add every fact and its origin, the reasons, links and times.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the last line only.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Use no other characters than ASCII.")
+@speaks
 def check(
     from_paths: tuple[str, ...],
     ask: bool,
@@ -120,15 +122,19 @@ def check(
 
 
 def judged(given: Given, wanted: Intent, rule_set: RuleSet, only: Sequence[str] = ()) -> Checked:
-    """What the rules say of a machine. What the command line wants beats what a document says was wanted."""
+    """What the rules say of a machine, in the language that is spoken.
+
+    What the command line wants beats what a document says was wanted.
+    """
     from doctor.cli.planning import plan_if_next
     from doctor.diagnosis.examine import examine
     from doctor.present.checked import Checked
+    from doctor.present.language import language
 
     machine = given.collected.machine
     if wanted != Intent():
         machine = msgspec.structs.replace(machine, intent=merged(machine.intent, wanted))
-    machine, diagnosis = examine(machine, only, date.today(), rule_set)
+    machine, diagnosis = examine(machine, only, date.today(), rule_set, language())
     plan, failed = plan_if_next(machine, diagnosis, date.today())
     crashed = (*given.collected.crashed, *failed)
     return Checked(

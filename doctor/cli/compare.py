@@ -7,6 +7,7 @@ import sys
 import click
 
 from doctor.cli.inputs import TargetSearch, Unusable, from_file, from_this_machine
+from doctor.cli.language import speaks
 from doctor.machine.model import Intent
 from doctor.present.compared import Compared
 
@@ -42,6 +43,7 @@ Exit status:
 @click.option("-v", "--verbose", is_flag=True, help="Leave nothing out of long lists.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the last line only.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Use no other characters than ASCII.")
+@speaks
 def compare(
     old: str,
     new: str | None,

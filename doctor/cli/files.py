@@ -15,10 +15,12 @@ from doctor.machine.document import Document
 from doctor.machine.model import Machine
 from doctor.pasted.assemble import Assembled, Told, assembled
 from doctor.pasted.parts import Part
-from doctor.pasted.recognise import BadInput, Input, Pasted, open_input
+from doctor.pasted.recognise import BadInput, Input, Pasted, Saved, open_input
+from doctor.present.language import told
 from doctor.present.text import clean, listed
 from doctor.probes.collect import Collected, collect
 from doctor.sources.redacted import RedactedSource
+from doctor.sources.redaction import together
 
 _STANDARD_INPUT = "-"
 
@@ -45,7 +47,8 @@ def from_files(paths: Sequence[str]) -> Given:
     collected = Collected(whole.machine, tuple(crash for one in read for crash in one.crashed), whole.origins)
     documents = [given for _, given in opened if isinstance(given, Document)]
     document = Document(whole.machine, _of_a_newer_version(documents, whole))
-    return Given(collected, document, listed([name for name, _ in opened], at_most=3))
+    removed = together([given.removals for _, given in opened])
+    return Given(collected, document, listed([name for name, _ in opened], at_most=3), removed=removed)
 
 
 def _of_a_newer_version(documents: Sequence[Document], whole: Assembled) -> dict[str, Any]:
@@ -71,14 +74,14 @@ def _opened(path: str) -> Input:
 def _tell(name: str, given: Input) -> None:
     """What was ignored in a file, and what must not be trusted in it."""
     for note in () if isinstance(given, Document) else given.notes:
-        click.echo(f"amd-doctor: {clean(name)}: {clean(note)}", err=True)
+        click.echo(f"amd-doctor: {clean(name)}: {clean(told(note))}", err=True)
 
 
-def _alone(name: str, given: RedactedSource | Document) -> Given:
+def _alone(name: str, given: RedactedSource | Saved) -> Given:
     if isinstance(given, Document):
-        return Given(Collected(given.machine), given, name)
+        return Given(Collected(given.machine), given, name, removed=given.removals)
     collected = collect(given)
-    return Given(collected, Document(collected.machine), name)
+    return Given(collected, Document(collected.machine), name, removed=given.removals)
 
 
 def _told(name: str, given: Input) -> _Read:

@@ -12,8 +12,12 @@ from doctor import __version__
 _COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("doctor.cli.check", "check", "Say what is wrong or slow on this machine, and the command that fixes it."),
     "plan": ("doctor.cli.plan", "plan", "Print the install of PyTorch for this machine, with the way back."),
+    "tune": ("doctor.cli.tune", "tune", "Find what makes this machine faster, by measuring it."),
     "topology": ("doctor.cli.topology", "topology", "Draw cores, caches and CPU numbers as a picture."),
+    "env": ("doctor.cli.env", "env", "Show, check or clean an env file that tune wrote."),
+    "run": ("doctor.cli.run", "run", "Start a command with a tuned environment and its CPU mask."),
     "compare": ("doctor.cli.compare", "compare", "Say what changed between two machines, or since it worked."),
+    "report": ("doctor.cli.report", "report", "Make a report for an issue, without personal data."),
     "record": ("doctor.cli.record", "record", "Save the raw facts of this machine in a file for someone else."),
     "rules": ("doctor.cli.rules", "rules", "List the rules, or explain one."),
 }
@@ -43,6 +47,7 @@ Examples:
   amd-doctor check                     this machine
   amd-doctor check --from ticket.txt   what somebody pasted
   amd-doctor plan                      what to install here, and how
+  amd-doctor tune --write-env          what makes it faster, measured
   amd-doctor topology                  which CPU numbers share a cache
 """
 

@@ -16,11 +16,13 @@ import click
 import msgspec
 
 from doctor.machine.document import Document
+from doctor.present.language import say, told
 from doctor.present.text import clean
 from doctor.probes.collect import PROBES, Collected, collect
-from doctor.sources.base import Source
+from doctor.sources.redaction import Removals
 
 if TYPE_CHECKING:
+    from doctor.sources.redacted import RedactedSource
     from doctor.sources.target import Target
 
 #: The probes that the topology needs; none of them asks the target interpreter.
@@ -33,6 +35,10 @@ class Unusable(click.ClickException):
 
     exit_code = 2
 
+    def __init__(self, message: str) -> None:
+        super().__init__(told(message))
+        self.english = message
+
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"amd-doctor: {clean(self.message)}", err=True)
 
@@ -41,13 +47,14 @@ class Given(msgspec.Struct, frozen=True):
     """A machine as it was read. `document` is what it was read from, empty for a source.
 
     `name` is that of the file, None for this machine. `with_root` is the command line that runs the same check as
-    root, None where there is no such thing.
+    root, None where there is no such thing. `removed` is what was taken out of the facts when they were read.
     """
 
     collected: Collected
     document: Document
     name: str | None = None
     with_root: str | None = None
+    removed: Removals = Removals()
 
 
 class TargetSearch:
@@ -84,11 +91,12 @@ class TargetSearch:
 
 def from_this_machine(search: TargetSearch, *, exercises: bool, timeout_seconds: float) -> Given:
     """This machine and the Python that is inspected. Raises Unusable for a Python that cannot be."""
-    with progress("Looking at this machine and its PyTorch ..."), live_source(
+    with progress(say("Looking at this machine and its PyTorch ...")), live_source(
         search, exercises=exercises, timeout_seconds=timeout_seconds
     ) as (source, target):
         collected = collect(source)
-    return Given(collected, Document(collected.machine), with_root=_with_root(target))
+        removed = source.removals
+    return Given(collected, Document(collected.machine), with_root=_with_root(target), removed=removed)
 
 
 def topology_of_this_machine() -> Given:
@@ -100,7 +108,9 @@ def topology_of_this_machine() -> Given:
 
 
 @contextlib.contextmanager
-def live_source(search: TargetSearch, *, exercises: bool, timeout_seconds: float) -> Iterator[tuple[Source, str]]:
+def live_source(
+    search: TargetSearch, *, exercises: bool, timeout_seconds: float
+) -> Iterator[tuple[RedactedSource, str]]:
     """This machine as a source, and the path of the inspected Python. The exercises begin at once, in the background.
 
     Raises Unusable for a Python that cannot be inspected.
@@ -110,7 +120,7 @@ def live_source(search: TargetSearch, *, exercises: bool, timeout_seconds: float
 
     target = search.target()
     for sentence in target.passed_over:
-        click.echo(f"amd-doctor: passed over {clean(sentence)}", err=True)
+        click.echo(f"amd-doctor: {say('passed over {what}', what=clean(told(sentence)))}", err=True)
     with Exercises(target, timeout_seconds=timeout_seconds, enabled=exercises) as running:
         yield LiveSource(running), target.path
 
@@ -126,15 +136,33 @@ def _with_root(target: str) -> str | None:
     """The same check as root. sudo forgets the environment, so it is told which program and which Python."""
     if sys.platform == "win32" or os.geteuid() == 0:
         return None
-    program = [str(Path(sys.argv[0]).absolute())] if _is_our_program() else [sys.executable, "-m", "doctor"]
-    return " ".join(["sudo", *map(_shown, program), "check", "--python", _shown(target)])
+    own = str(Path(sys.argv[0]).absolute()) if _is_our_program() else sys.executable
+    module = [] if _is_our_program() else ["-m", "doctor"]
+    return " ".join(["sudo", _nameless(own), *module, "check", "--python", _nameless(target)])
+
+
+def _nameless(path: str) -> str:
+    """A path as one types it. Where somebody's name is in it, the shell is told how to find it, if it can."""
+    from shutil import which
+
+    from doctor.sources.personal_names import redactor_of_this_machine
+
+    shown = shown_path(path)
+    safe = redactor_of_this_machine().text(shown, keyed=False)
+    if safe == shown:
+        return shown
+    name = Path(path).name
+    if which(name) == path:
+        return f'"$(command -v {name})"'
+    in_venv = path == str(Path(os.environ.get("VIRTUAL_ENV", "")) / "bin" / name)
+    return f'"$VIRTUAL_ENV/bin/{name}"' if in_venv else safe
 
 
 def _is_our_program() -> bool:
     return Path(sys.argv[0]).name == "amd-doctor" and os.access(sys.argv[0], os.X_OK)
 
 
-def _shown(path: str) -> str:
+def shown_path(path: str) -> str:
     """A path as one types it, with `~` for the home folder, which is nobody else's business."""
     home = str(Path("~").expanduser()).rstrip("/")
     short = f"~{path[len(home) :]}" if home and path.startswith(home + "/") else path

@@ -12,7 +12,9 @@ import click
 import msgspec
 
 from doctor.cli.inputs import Given, TargetSearch, Unusable, from_file, from_this_machine
+from doctor.cli.language import speaks
 from doctor.machine.model import Intent, Machine, merged
+from doctor.present.language import say
 from doctor.present.text import clean
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ _OWN = "# Constraints of amd-doctor"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Use no other characters than ASCII.")
+@speaks
 def plan(
     from_paths: tuple[str, ...],
     backend: str | None,
@@ -229,4 +232,4 @@ def _write_constraints(target: Path, made: Plan) -> None:
         write_whole(target, "".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
         raise Unusable(f"--constraints {target}: not written: {error.strerror or error}.") from error
-    click.echo(f"Wrote {target}: {', '.join(made.constraints)}.", err=True)
+    click.echo(say("Wrote {path}: {what}.", path=target, what=", ".join(made.constraints)), err=True)

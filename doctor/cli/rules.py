@@ -7,10 +7,12 @@ from difflib import get_close_matches
 
 import click
 
+from doctor.cli.language import speaks
 from doctor.diagnosis.explain import explained
 from doctor.diagnosis.model import AREAS
 from doctor.diagnosis.rules import RuleSet, load_rules
 from doctor.knowledge.folk import folk_table
+from doctor.present.language import language
 
 #: What stands in the place of a rule's id for the advice that is passed on.
 FOLK = "folk"
@@ -30,6 +32,7 @@ Examples:
 @click.argument("name", metavar="[RULE|AREA|folk]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Use no other characters than ASCII.")
+@speaks
 def rules(name: str | None, as_json: bool, ascii_only: bool) -> int:
     """List the rules, or explain one; or the advice to which they say no.
 
@@ -43,7 +46,7 @@ def rules(name: str | None, as_json: bool, ascii_only: bool) -> int:
     if name is not None:
         _refuse_unknown(name, rule_set)
     chosen = [rule for rule in rule_set.rules if name is None or name in (rule.id, rule.area)]
-    described = [explained(rule, rule_set.rules) for rule in chosen]
+    described = [explained(rule, rule_set.rules, language()) for rule in chosen]
     from doctor.present.rules_list import rule_lines, rules_document, rules_lines
     from doctor.present.terminal import look_of, write, write_text
 

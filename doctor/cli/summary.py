@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from doctor.cli.inputs import Unusable, from_file, progress
 from doctor.machine.model import Intent
 from doctor.pasted.folder import inputs_in
+from doctor.present.language import say
 from doctor.present.summary_rows import MachineRow, exit_status, machine_row
 from doctor.sources.redaction import redacted_error
 
@@ -33,7 +34,7 @@ def summarise(
 
     The exit status is 1 where a machine has an error. Raises Unusable where there is nothing to read.
     """
-    with progress("Looking at the machines ..."):
+    with progress(say("Looking at the machines ...")):
         rows = list(machine_rows(paths, wanted, rule_set, only))
     if not rows:
         raise Unusable(f"there is no input in {', '.join(paths)}")
@@ -52,7 +53,7 @@ def machine_rows(
         try:
             yield machine_row(name, judged(from_file(path), wanted, rule_set, only))
         except Unusable as error:
-            reason = error.message.removeprefix("cannot read ").removeprefix(f"{path}: ")
+            reason = error.english.removeprefix("cannot read ").removeprefix(f"{path}: ")
             yield MachineRow(name, "unread", "it may not be listed by you" if Path(path).is_dir() else reason)
         except Exception as error:  # one machine on which the doctor fails does not cost the others
             yield MachineRow(name, "crashed", redacted_error(error))

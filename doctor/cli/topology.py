@@ -7,6 +7,7 @@ import sys
 import click
 
 from doctor.cli.inputs import from_file, topology_of_this_machine
+from doctor.cli.language import speaks
 from doctor.derive.facts import complete
 
 _EPILOG = """\b
@@ -26,6 +27,7 @@ Examples:
 )
 @click.option("--ascii", "ascii_only", is_flag=True, help="Use no other characters than ASCII.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@speaks
 def topology(from_path: str | None, ascii_only: bool, as_json: bool) -> int:
     """Draw the cores, which of them share an L3 cache (a CCX), and their CPU numbers.
 

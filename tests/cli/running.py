@@ -24,13 +24,14 @@ EVERY_MACHINE = sorted(path.name for path in MACHINES.glob("*.json") if _is_docu
 
 def environment(**changes: str) -> dict[str, str]:
     """The environment of the tests without what would change the output; `changes` on top."""
-    dropped = ("NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONPATH", "COLUMNS")
+    locale = ("LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANG", "LANGUAGE")
+    dropped = (*locale, "NO_COLOR", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONPATH", "COLUMNS")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     return {**kept, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT), **changes}
 
 
 def run_doctor(
-    *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: str | bytes = ""
+    *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: str | bytes = "", cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Runs the command and waits for it. `env` is laid over the plain environment."""
     ended = subprocess.run(
@@ -39,6 +40,7 @@ def run_doctor(
         capture_output=True,
         env=environment(**(env or {})),
         timeout=120,
+        cwd=cwd,
         check=False,
     )
     texts = (ended.stdout.decode("utf-8", "replace"), ended.stderr.decode("utf-8", "replace"))

@@ -95,8 +95,9 @@ def test_one_input_may_come_from_a_pipe(doctor: Doctor, wheels: tuple[Path, Path
 
 
 def test_any_two_inputs_may_be_compared(doctor: Doctor, wheels: tuple[Path, Path], tmp_path: Path) -> None:
-    text = tmp_path / "cpuinfo.txt"
-    text.write_text("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 33\n")
+    text = tmp_path / "lscpu.txt"
+    counts = "CPU(s): 32\nOn-line CPU(s) list: 0-31\nThread(s) per core: 2\nCore(s) per socket: 16\nSocket(s): 1\n"
+    text.write_text(f"Architecture: x86_64\n{counts}Vendor ID: AuthenticAMD\nCPU family: 25\nModel: 33\n")
     document = _json(doctor, text, MACHINES / "healthy-5950x.json")
     assert document["changes"] == []
     assert "torch" in [row["fact"] for row in document["known_now"]]

@@ -16,7 +16,7 @@ import pytest
 from doctor import __version__
 from tests.cli.running import MACHINES, Doctor, environment
 
-COMMANDS = ("check", "topology", "record", "rules")
+COMMANDS = ("check", "topology", "tune", "report", "record", "rules", "env", "run")
 
 
 def test_alone_it_prints_its_help(doctor: Doctor) -> None:
