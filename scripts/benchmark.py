@@ -1,4 +1,4 @@
-"""Speed, as ratios measured side by side in one run: `python scripts/benchmark.py check` (or `pasted`).
+"""Speed, as ratios measured side by side in one run: `python scripts/benchmark.py check` (or `pasted`, `report`).
 
 Every pair of commands alternates (A B A B …); the ratio is that of the medians. Nothing here is asserted in a test:
 a shared machine is noisy, and a ratio says more than a duration. Run it with the Python of `.venv`.
@@ -135,6 +135,18 @@ def pasted(runs: int) -> None:
     measure(runs)
 
 
+def report(runs: int) -> None:
+    """A report is a check that is written in another way: it must not cost more than a fifth of it."""
+    own = ["--python", sys.executable]
+    quick = ["--no-exercise", *own]
+    side_by_side("report : check", 1.2, [*DOCTOR, "report", *own], [*DOCTOR, "check", *own], runs)
+    without = "report : check, without exercises"
+    side_by_side(without, 1.2, [*DOCTOR, "report", *quick], [*DOCTOR, "check", *quick], runs)
+    with tempfile.TemporaryDirectory() as folder:
+        saved = ["--from", str(recording_of(tar_of(tree_of(384), Path(folder) / "384.tar.gz")))]
+        side_by_side("report : check, 384 CPUs", 1.2, [*DOCTOR, "report", *saved], [*DOCTOR, "check", *saved], runs)
+
+
 def tune(seeds: int, budget_seconds: float | None) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from scripts import benchmark_tune
@@ -142,16 +154,26 @@ def tune(seeds: int, budget_seconds: float | None) -> None:
     benchmark_tune.main(seeds, budget_seconds)
 
 
-BENCHMARKS = {"check": check, "pasted": pasted}
+def devices(seeds: int) -> None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from scripts import benchmark_devices
+
+    benchmark_devices.main(seeds)
+
+
+BENCHMARKS = {"check": check, "pasted": pasted, "report": report}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("benchmark", choices=sorted([*BENCHMARKS, "tune"]))
+    parser.add_argument("benchmark", choices=sorted([*BENCHMARKS, "tune", "devices"]))
     parser.add_argument("--runs", type=int, default=5, help="alternating runs of each pair (default 5, at least 5)")
-    parser.add_argument("--seeds", type=int, default=2000, help="tune: simulated runs of each cell (default 2000)")
+    parser.add_argument("--seeds", type=int, default=2000, help="tune, devices: simulated runs of each cell")
     parser.add_argument("--budget", type=float, help="tune: seconds of each simulated run (default: that of tune)")
     options = parser.parse_args()
+    if options.benchmark == "devices":
+        devices(options.seeds)
+        return 0
     if options.benchmark == "tune":
         tune(options.seeds, options.budget)
         return 0

@@ -3,7 +3,8 @@
 Makes `.venv` beside this checkout, installs amd-doctor into it (no torch) and runs the command given, with the Python
 that runs this script as the target unless told otherwise. All arguments are passed on. Standard library only.
 
-`start.py tune …` needs a target that has torch. Where none has, torch is installed into `.venv`.
+`start.py tune …` needs a target that has torch. Where none has, torch is installed into `.venv`; not for `tune -- CMD`,
+which measures a command of yours.
 """
 
 from __future__ import annotations
@@ -29,8 +30,12 @@ def main(arguments: list[str]) -> int:
     venv.make_venv()
     venv.install_once("base", ("install", "--editable", str(venv.ROOT)), what="amd-doctor", covered_by="dev")
     caller = sys.executable
-    if arguments[:1] == ["tune"] and not _names_target(arguments):
+    if _needs_torch(arguments):
         caller = _python_with_torch(yes="--yes" in arguments)
+        active = _active_pythons()
+        if active and caller not in active:
+            # An active environment is what the doctor looks at first, and that one has no torch.
+            arguments = ["tune", "--python", caller, *arguments[1:]]
     if shutil.which("amd-doctor") is None:
         typed = "py scripts\\start.py" if venv.WINDOWS else f"python3 {sys.argv[0]}"
         venv.say(f"where the screen says amd-doctor, type {typed}, or {venv.VENV_DOCTOR}")
@@ -45,20 +50,31 @@ def main(arguments: list[str]) -> int:
         return 130
 
 
+def _needs_torch(arguments: list[str]) -> bool:
+    """Whether the doctor's own workloads are to be measured, in a Python that nobody has named."""
+    nothing_measured = {"-h", "--help", "--dry-run", "--list"}
+    if arguments[:1] != ["tune"] or "--" in arguments or nothing_measured & set(arguments):
+        return False
+    return not _names_target(arguments)
+
+
 def _names_target(arguments: list[str]) -> bool:
     return any(argument == "--python" or argument.startswith("--python=") for argument in arguments)
 
 
 def _python_with_torch(yes: bool) -> str:
-    """The caller, an active environment, or `.venv`: the first that has torch. Else `.venv`, after installing it."""
-    active = [os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
-    inside = "Scripts/python.exe" if venv.WINDOWS else "bin/python"
-    candidates = [str(Path(prefix) / inside) for prefix in active if prefix] + [sys.executable, str(venv.VENV_PYTHON)]
-    for python in candidates:
+    """An active environment, the caller, or `.venv`: the first that has torch. Else `.venv`, after installing it."""
+    for python in [*_active_pythons(), sys.executable, str(venv.VENV_PYTHON)]:
         if venv.has_torch(python):
             return python
     _install_torch(yes)
     return str(venv.VENV_PYTHON)
+
+
+def _active_pythons() -> list[str]:
+    active = [os.environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    inside = "Scripts/python.exe" if venv.WINDOWS else "bin/python"
+    return [str(Path(prefix) / inside) for prefix in active if prefix]
 
 
 def _install_torch(yes: bool) -> None:

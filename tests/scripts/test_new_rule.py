@@ -24,6 +24,7 @@ def test_a_rule_is_started_and_its_cases_fail_until_they_are_filled_in(tmp_path:
     assert (ended.returncode, ended.stderr) == (0, "")
     path = tmp_path / "gpu" / "gfx-is-odd.yaml"
     assert str(path) in ended.stdout and "-k gfx-is-odd" in ended.stdout
+    assert "scripts/translations.py" in ended.stdout
     rule = read_rule(path, with_cases=True)
     assert rule.file.title == 'The card has an "odd" gfx'
     assert rule.file.cases is not None and rule.file.cases.fires == ({},)

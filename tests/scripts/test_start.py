@@ -158,6 +158,43 @@ def test_tune_takes_the_first_python_that_has_torch(
     assert scripts.start._python_with_torch(yes=False) == str(active / "bin/python")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "needs"),
+    [
+        (["tune"], True),
+        (["tune", "--budget", "120s", "--write-env"], True),
+        (["tune", "--python", "/usr/bin/python3"], False),
+        (["tune", "--yes", "--", "python", "train.py"], False),
+        (["tune", "--help"], False),
+        (["tune", "--dry-run"], False),
+        (["check"], False),
+        ([], False),
+    ],
+)
+def test_torch_is_installed_only_for_what_is_measured_with_it(
+    scripts: SimpleNamespace, arguments: list[str], needs: bool
+) -> None:
+    assert scripts.start._needs_torch(arguments) is needs
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs execve")
+def test_an_active_environment_without_torch_is_passed_over(
+    scripts: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(scripts.start.os, "execve", lambda path, command, environment: started.append(command[1:]))
+    monkeypatch.setattr(scripts.start.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
+    for name in ("make_venv", "install_once", "say"):
+        monkeypatch.setattr(scripts.venv, name, lambda *_, **__: None)
+    active = str(tmp_path / "active" / "bin" / "python")
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "active"))
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    for having in (sys.executable, active):
+        monkeypatch.setattr(scripts.venv, "has_torch", lambda python, having=having: python == having)
+        scripts.start.main(["tune", "--budget", "120s"])
+    assert started == [["tune", "--python", sys.executable, "--budget", "120s"], ["tune", "--budget", "120s"]]
+
+
 def test_a_target_named_by_the_user_is_left_alone(scripts: SimpleNamespace) -> None:
     assert scripts.start._names_target(["tune", "--python", "/usr/bin/python3"])
     assert scripts.start._names_target(["tune", "--python=/usr/bin/python3"])
