@@ -24,7 +24,7 @@ def main(pytest_arguments: list[str]) -> int:
         ("ruff", [python, "-m", "ruff", "check", "."]),
         ("mypy", [python, "-m", "mypy"]),
         ("import-linter", [str(bin_folder / "lint-imports")]),
-        ("pytest", [python, "-m", "pytest", "-n", "auto", *pytest_arguments]),
+        ("pytest", [python, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *pytest_arguments]),
     ]
     results = [(name, *_timed(command)) for name, command in checks]
     print()

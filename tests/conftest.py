@@ -38,6 +38,14 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
+#: Minutes in one test: begun first, the others are done beside them.
+_LONG = ("test_tune_devices.py",)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not (item.path.name in _LONG and item.path.parent.name == "cli"))
+
+
 #: What CI may skip: what no CI machine of this project can run. Everything else must run there.
 _SKIPS_ALLOWED_IN_CI = (
     "no ../shared/corpus beside this checkout",

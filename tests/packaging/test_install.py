@@ -61,6 +61,7 @@ def test_what_the_distributions_hold(distributions: dict[str, Path]) -> None:
         names = wheel.namelist()
     assert any(name.startswith("doctor/_rules/knowledge/") for name in names)
     assert "doctor/inside/exercises.py" in names
+    assert {f"doctor/_rules/lang/zh/{name}.po" for name in ("folk", "rules", "screens", "told")} <= set(names)
     assert {f"doctor/present/html/page.{ending}" for ending in ("html", "css", "js")} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "rules/", "scripts/"))]
     with tarfile.open(distributions["sdist"]) as sdist:
