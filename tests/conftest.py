@@ -50,6 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 _SKIPS_ALLOWED_IN_CI = (
     "no ../shared/corpus beside this checkout",
     "needs Windows",
+    "root may write everywhere",
     "no docker client on this machine",
     "AMD_DOCTOR_WINE_PYTHON names no Windows Python",
 )
