@@ -175,9 +175,10 @@ def _table(family: Family, cpu: DeviceReport, report: DeviceReport, look: Look) 
     if not own:
         return []
     head = joined((workload_words(family.name), say(ITEMS[family.unit]), say("estimates")))
+    works = report.state == "measured"
     crossing = report.crossovers.get(family.name)
     lines = [line(head, "bold")]
-    if crossing is not None:
+    if crossing is not None and works:
         ahead = crossover_words(crossing, family.unit)
         lines += block(say("{what}: {reason}.", what=report.device.title, reason=ahead), look, 0)
     title = report.device.title
@@ -187,7 +188,7 @@ def _table(family: Family, cpu: DeviceReport, report: DeviceReport, look: Look) 
     lines.append(line(columns_line, "dim"))
     advised = report.sizes.get(family.name)
     for size in sorted(own.keys() | theirs.keys()):
-        lines.append(_row(size, theirs.get(size), own.get(size), look, advised=size == advised))
+        lines.append(_row(size, theirs.get(size), own.get(size), look, advised=works and size == advised))
     return lines
 
 

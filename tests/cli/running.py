@@ -26,7 +26,9 @@ def environment(**changes: str) -> dict[str, str]:
     """The environment of the tests without what would change the output; `changes` on top."""
     locale = ("LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANG", "LANGUAGE")
     dropped = (*locale, "NO_COLOR", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONPATH", "COLUMNS")
-    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    # A test that imported torch in this process may have left these behind: torch sets them for its children.
+    of_torch = ("TORCHINDUCTOR_", "TORCH_", "PYTORCH_", "KMP_")
+    kept = {name: value for name, value in os.environ.items() if name not in dropped and not name.startswith(of_torch)}
     return {**kept, "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT), **changes}
 
 

@@ -88,6 +88,7 @@ def test_a_broken_device_is_said_in_the_first_lines_with_a_symbol() -> None:
     assert "Stay with the CPU: no other device here does the work." in said
     assert "✗ AMD Radeon(TM) Graphics (privateuseone:0): it hangs on mlp train" in said
     assert text.index("✗") < 300
+    assert "advised" not in text and "faster" not in text, "nothing is said for a device that does not work"
     assert last_line(result, Around()).endswith("no device beside the CPU works (hung)")
 
 
