@@ -31,7 +31,7 @@ VEGA = "AMD Radeon(TM) Graphics"
 #: A machine so slow that one step is a block: what runs is quick all the same.
 CPU = {"overhead": 1e-4, "bytes_per_second": 1e9, "flop_per_second": 3e9}
 #: As fast as to fit a function 1.19 times as fast, and slow to start.
-VEGA_7 = {"overhead": 5e-4, "bytes_per_second": 1.22e9, "flop_per_second": 5e9, "read_back": 0.005}
+VEGA_7 = {"overhead": 5e-4, "bytes_per_second": 1.2e9, "flop_per_second": 5e9, "read_back": 0.005}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def tune(
 ) -> subprocess.CompletedProcess[str]:
     env = {
         **told(adapters=[VEGA], **what),
-        **clocked(**(clock or {"cpu": CPU, "adapters": [VEGA_7], "noise": 0.01})),
+        **clocked(**(clock or {"cpu": CPU, "adapters": [VEGA_7], "noise": 0.005})),
         "XDG_STATE_HOME": str(folder / "state"),
     }
     command = [sys.executable, "-m", "doctor", "tune", "--python", str(python), *DEVICES_ONLY, *options]
@@ -76,7 +76,19 @@ def test_without_a_device_one_line_says_so_and_the_run_goes_on(tmp_path: Path) -
 
 def test_the_right_device_is_found_confirmed_written_and_shared(tmp_path: Path, python: Path) -> None:
     ended = tune(
-        tmp_path, python, "--device", "auto", "--workload", "fit", "--budget", "40m", "--write-env", "--share", "--json"
+        tmp_path,
+        python,
+        "--device",
+        "auto",
+        "--workload",
+        "fit",
+        "--budget",
+        "40m",
+        "--seed",
+        "1",
+        "--write-env",
+        "--share",
+        "--json",
     )
     result = result_in(ended)
     assert result.devices is not None and result.devices.compared is not None, ended.stderr
