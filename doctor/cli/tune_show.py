@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from doctor.cli.tune_env import EnvTarget, EnvWritten, env_written
 from doctor.cli.tune_kept import keep_last
 from doctor.cli.tune_options import Asked
 from doctor.cli.tune_prepare import Prepared
+from doctor.measure.units import DEFAULT, Measured
 from doctor.present.check_json import json_text
 from doctor.present.language import told
 from doctor.present.terminal import line, look_of, to_ascii, write, write_text
@@ -126,10 +128,22 @@ def _env(driven: Driven, ready: Prepared, asked: Asked, output: Output) -> EnvWr
 
 
 def _around(driven: Driven, env: EnvWritten | None, asked: Asked) -> Around:
-    said = Around(saved=driven.kept, repeated=asked.repeated, command=asked.command_text)
+    said = Around(
+        saved=driven.kept,
+        repeated=asked.repeated,
+        command=asked.command_text,
+        default_failures=_default_failures(driven.samples),
+    )
     if env is None or env.failure:
         return said
     return msgspec.structs.replace(said, env_file=env.named, use=env.use, run=env.run, env_empty=env.empty)
+
+
+def _default_failures(samples: Iterable[Measured]) -> tuple[str, ...]:
+    """How the default failed in the confirmation. Before it, a failure ends the run or costs a round."""
+    found = [each.result for each in samples if (each.unit.stage, each.unit.arm) == ("confirm", DEFAULT)]
+    failed = [each for each in found if each.outcome != "ok"]
+    return tuple(f"{each.outcome}: {each.detail}" if each.detail else each.outcome for each in failed)
 
 
 def _show(driven: Driven, document: str, around: Around, output: Output) -> None:

@@ -34,6 +34,7 @@ class Around(msgspec.Struct, frozen=True):
     saved: bool = False  # `tune --resume` shows it again without measuring
     repeated: str = ""  # ` --mode infer`: what has to be typed again to ask for the same
     command: str = ""  # ` -- python train.py`: the user's own command
+    default_failures: tuple[str, ...] = ()  # how what the user has now failed, once it had run
 
 
 def exit_status(result: TuneResult) -> int:

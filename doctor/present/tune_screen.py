@@ -26,7 +26,7 @@ def tune_lines(result: TuneResult, look: Look, around: Around, *, verbose: bool 
     parts = [
         confirmed_lines(result, look),
         [row for text in conclusion(result) for row in block(text, look, 0)],
-        failed_lines(result, look),
+        [*failed_lines(result, look), *_default_failures(around, look)],
         search_lines(result, look) if verbose else [],
         recommendations_lines(result, look),
         devices_lines(result, look, verbose=verbose),
@@ -71,6 +71,17 @@ def _machine(result: TuneResult, look: Look) -> list[Line]:
         one, many = "{count} disturbed pair of {all} left out.", phrase("{count} disturbed pairs of {all} left out.")
         lines += block(counted(one, many, result.pairs_left_out, all=result.pairs), look, 0)
     return lines
+
+
+def _default_failures(around: Around, look: Look) -> list[Line]:
+    """What the user has now ran, and then failed: each time a pair less."""
+    failures = around.default_failures
+    if not failures:
+        return []
+    one = phrase("what you have now failed in {count} process, a pair was lost: {reason}")
+    many = phrase("what you have now failed in {count} processes, so many pairs were lost: {reason}")
+    text = counted(one, many, len(failures), reason=told(failures[0]))
+    return [line(part, WARNING.style) for part in wrap(f"{WARNING.symbol} {text}", look.columns, 2)]
 
 
 def _disturbed(sentence: str, look: Look) -> list[Line]:

@@ -106,6 +106,13 @@ def test_a_result_without_a_file_is_not_lost() -> None:
     assert next_step(result, Around(repeated=" --mode infer")).command == "amd-doctor tune --mode infer --write-env"
 
 
+def test_a_default_that_fails_in_between_is_told() -> None:
+    once = ("hung: it did not end in time (timeout after 96 s)",)
+    text = " ".join(_text("undecided", around=Around(default_failures=once)).split())
+    assert "! what you have now failed in 1 process, a pair was lost: hung: it did not end in time" in text
+    assert "failed in 2 processes" in _text("undecided", around=Around(default_failures=once * 2))
+
+
 def test_a_gain_that_needs_the_mask_is_used_by_run() -> None:
     masked = cases()["faster-with-mask-only"]
     assert masked.export is not None and masked.export_variables is None
