@@ -189,6 +189,9 @@ def _table(family: Family, cpu: DeviceReport, report: DeviceReport, look: Look) 
     advised = report.sizes.get(family.name)
     for size in sorted(own.keys() | theirs.keys()):
         lines.append(_row(size, theirs.get(size), own.get(size), look, advised=works and size == advised))
+    if own.keys() != theirs.keys() and works:
+        why = say("-: not run. A step would take more than 2 s, or memory or time ran short.")
+        lines += [line(part, "dim") for part in wrap(why, look.columns, 2)]
     return lines
 
 
@@ -303,9 +306,9 @@ def memory_sentences(memory: IgpuMemory) -> Iterator[str]:
     known = listed([say(words, size=bytes_text(size)) for size, words in parts if size])
     if known and memory.from_ram_bytes is not None:
         lost = bytes_text(memory.from_ram_bytes)
-        yield say("It came {parts}; the RAM lost {size} meanwhile.", parts=known, size=lost)
+        yield say("Of that came {parts}; the RAM lost {size} meanwhile.", parts=known, size=lost)
     elif known:
-        yield say("It came {parts}.", parts=known)
+        yield say("Of that came {parts}.", parts=known)
     if memory.needed_bytes is not None:
         words = phrase("The advised batches need {size} ({what}).")
         words = phrase("The advised batches need about {size} ({what}).") if memory.needed_is_estimate else words

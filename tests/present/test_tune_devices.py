@@ -56,6 +56,11 @@ def test_a_faster_device_is_recommended_with_its_batch_and_the_lines_to_write() 
     assert "10 GB/s to AMD Radeon(TM) Graphics" in said
 
 
+def test_a_size_that_one_side_did_not_run_is_explained() -> None:
+    said = one_line(screen(result_of(Model(1190.0, fits=100))))
+    assert "does not fit" in said and "-: not run. A step would take more than 2 s" in said
+
+
 @pytest.mark.parametrize("width", [80, 100])
 def test_every_line_fits(width: int) -> None:
     for mode in (None, "train"):

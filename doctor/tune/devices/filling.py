@@ -77,4 +77,4 @@ def _advised(report: DeviceReport, rows_of: DeviceReport | None = None) -> list[
 
 def _words(row: Row) -> str:
     name = row.family.replace("-", " ")
-    return f"{name} at {row.size}" if row.size else name
+    return f"{name} at {row.size:,}" if row.size else name

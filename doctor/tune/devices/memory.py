@@ -117,9 +117,16 @@ def _seen(facts: IgpuFacts, grown: Sequence[Grown], ended: Ended, detail: str) -
     dedicated, shared = last.dedicated_bytes, last.shared_bytes
     if dedicated is None and shared is None and ram is not None:
         # Nobody counts the parts here: what did not come from the RAM was carved out of it before.
-        shared = min(ram, last.bytes)
+        shared = _without_noise(min(ram, last.bytes), last.bytes)
         dedicated = last.bytes - shared
     return IgpuMemory(facts, ended, detail, last.bytes, dedicated, shared, ram)
+
+
+def _without_noise(part: int, whole: int) -> int:
+    """A part next to nothing is none, next to the whole all of it."""
+    if part < _NOTICED_BYTES:
+        return 0
+    return whole if whole - part < _NOTICED_BYTES else part
 
 
 def _advised(found: IgpuMemory, needed: int) -> IgpuMemory:

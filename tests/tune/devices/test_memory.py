@@ -56,6 +56,12 @@ def test_on_windows_the_shared_part_makes_up_for_what_is_carved_out() -> None:
     assert "Variable Graphics Memory: the step nearest above 512 MiB" in found.settings[0]
 
 
+@pytest.mark.parametrize(("off", "dedicated"), [(20 * MIB, 0), (-20 * MIB, 0), (9 * GIB - 3 * MIB, 9 * GIB)])
+def test_what_other_programs_moved_meanwhile_is_no_part(off: int, dedicated: int) -> None:
+    found = advice(WINDOWS, grown(9 * GIB, None, None, ram=9 * GIB - off))
+    assert (found.from_dedicated_bytes, found.from_shared_bytes) == (dedicated, 9 * GIB - dedicated)
+
+
 def test_a_batch_beyond_the_shared_part_raises_its_limit_and_not_the_carve_out() -> None:
     found = advice(LINUX, grown(6 * GIB, 0, 6 * GIB), Needed(9 * GIB, "conv train at 1024"))
     assert found.carve_out_bytes == 512 * MIB
