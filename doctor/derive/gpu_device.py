@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from doctor.derive.gfx_support import (
@@ -50,10 +51,11 @@ def gpu_devices(machine: Machine) -> tuple[GpuDevice, ...] | None:
         return None
     targets = targets_of_torch(machine) if machine.torch is not None and machine.torch.hip != "none" else None
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == "amd"]
-    return tuple(_device(machine, gpu, gpus, targets) for gpu in gpus)
+    able = Counter(gpu.integrated for gpu in gpus if is_usable(machine, gpu) is not False)
+    return tuple(_device(machine, gpu, able, targets) for gpu in gpus)
 
 
-def _device(machine: Machine, gpu: Gpu, gpus: Sequence[Gpu], targets: Sequence[str] | None) -> GpuDevice:
+def _device(machine: Machine, gpu: Gpu, able: Counter[bool | None], targets: Sequence[str] | None) -> GpuDevice:
     row = gfx_row(gpu.gfx)
     override = _override(machine, gpu)
     verdict = _verdict(gpu, override, targets)
@@ -75,7 +77,7 @@ def _device(machine: Machine, gpu: Gpu, gpus: Sequence[Gpu], targets: Sequence[s
         override_verdict=verdict,
         helpful_override=_helpful(machine, gpu, targets),
         runs=_runs(in_wheel, verdict),
-        in_use=_in_use(machine, gpu, gpus),
+        in_use=_in_use(machine, gpu, able),
     )
 
 
@@ -134,12 +136,14 @@ def _runs(in_wheel: bool | None, verdict: str | None) -> str | None:
     return None
 
 
-def _in_use(machine: Machine, gpu: Gpu, gpus: Sequence[Gpu]) -> bool | None:
-    """Is this the GPU to compute on? A card goes before an iGPU; where a mask chooses, what torch lists decides."""
+def _in_use(machine: Machine, gpu: Gpu, able: Counter[bool | None]) -> bool | None:
+    """Is this the GPU to compute on? A card goes before an iGPU; where a mask chooses, what torch lists decides.
+
+    `able`: how many of the GPUs that may be usable are integrated, are cards, are either.
+    """
     if is_usable(machine, gpu) is False:
         return False
-    others = [other for other in gpus if other is not gpu and is_usable(machine, other) is not False]
-    if not others:
+    if able.total() == 1:
         return True
     if machine.env is None or (is_partial(machine, "env") and not masks_in(machine.env)):
         return None
@@ -147,9 +151,9 @@ def _in_use(machine: Machine, gpu: Gpu, gpus: Sequence[Gpu]) -> bool | None:
         return _listed_by_torch(machine, gpu)
     if gpu.integrated is None or gpu.integrated is False:
         return True if gpu.integrated is False else None
-    if any(other.integrated is False for other in others):
+    if able[False]:
         return False
-    return None if any(other.integrated is None for other in others) else True
+    return None if able[None] else True
 
 
 def _listed_by_torch(machine: Machine, gpu: Gpu) -> bool | None:
