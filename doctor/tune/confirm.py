@@ -8,7 +8,8 @@ runs instead of four. They are tested in a fixed order: only where the whole was
 called so. Both claims together are therefore wrong in at most 0.5 % of runs; the other half of the 1 % belongs to the
 recommendations (see `doctor.tune.claims`).
 
-The number of groups is fixed before the first. No other candidate is tried after a failure.
+The number of groups is fixed before the first; only a machine that becomes so slow that the budget ends before them
+cuts it. No other candidate is tried after a failure.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def confirm(meter: Meter, candidates: Sequence[Arm], groups: int) -> Generator[S
     measured: list[dict[str, Booked]] = []
     for number in range(groups):
         live = [arm for arm in candidates if arm.name not in failed]
-        if not live:
+        if not live or meter.is_over(meter.plan.budget_seconds, number, MIN_PAIRS):
             break
         group: dict[str, Booked] = {}
         for arm in shuffled(meter.plan.seed, "confirm", number, [DEFAULT_ARM, *live]):

@@ -25,6 +25,9 @@ from doctor.tune.recommendation import TuneFinding
 _LIMIT_FACTOR = 6.0
 _LEAST_LIMIT_SECONDS = 30.0
 
+#: Of the time until then, what may be spent on top for the least number of groups.
+_MOST_OVERRUN = 0.5
+
 DEFAULT_ARM = Arm(DEFAULT, Setting(), "as it is now")
 
 
@@ -75,6 +78,12 @@ class Meter:
     @property
     def left_seconds(self) -> float:
         return self.plan.budget_seconds - self.spent_seconds
+
+    def is_over(self, until_seconds: float, groups: int, least: int) -> bool:
+        """Whether a confirmation ends behind so many groups, on a machine that became slower than they were planned
+        for: at `until_seconds`, but not before the `least` that can prove anything; half as much later in any case.
+        Groups that take long do so whichever side is faster, so this favours no verdict."""
+        return self.spent_seconds >= until_seconds * (1.0 if groups >= least else 1.0 + _MOST_OVERRUN)
 
     def cost_of(self, arm: str) -> float:
         """Seconds of one unit of an arm; the default's where the arm has not run; 0 before anything has."""

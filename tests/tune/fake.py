@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
+
+import msgspec
 
 from doctor.measure.units import Answer, Outcome, Readings, Setting, Timing, Unit, UnitResult
 from doctor.tune.arms import Arm
@@ -119,7 +121,26 @@ class FakeWorker:
         return list(rounds.values())
 
 
-def drive(steps: Generator[Step, UnitResult, T], worker: FakeWorker) -> T:
+@dataclass
+class Slowing:
+    """A worker on a machine that becomes slow: from the unit of that number on, each takes `times` as long in all. What
+    is compared stays as it is."""
+
+    worker: Any
+    number: int
+    times: float
+
+    def measure(self, unit: Unit) -> UnitResult:
+        result: UnitResult = self.worker.measure(unit)
+        slow = self.times if unit.number >= self.number else 1.0
+        return msgspec.structs.replace(result, wall_seconds=result.wall_seconds * slow)
+
+
+class Worker(Protocol):
+    def measure(self, unit: Unit) -> UnitResult: ...
+
+
+def drive(steps: Generator[Step, UnitResult, T], worker: Worker) -> T:
     """Send every step's result until the generator returns."""
     try:
         step = next(steps)

@@ -12,7 +12,7 @@ from doctor.tune.arms import Arm
 from doctor.tune.confirm import Confirmed, confirm
 from doctor.tune.meter import Meter
 from doctor.tune.plan import Plan
-from tests.tune.fake import FakeWorker, drive, gemm, plan_of
+from tests.tune.fake import FakeWorker, Slowing, drive, gemm, plan_of
 
 MASKED = Arm("threads-8-ccx0", Setting({"OMP_NUM_THREADS": "8"}, "0-7"))
 ALONE = Arm("threads-8-ccx0 without its mask", Setting({"OMP_NUM_THREADS": "8"}))
@@ -180,3 +180,19 @@ def test_a_whole_that_fails_leaves_its_claim_to_the_variables() -> None:
     fails = {(MASKED.name, "confirm"): ("killed", "SIGSEGV")}
     _, alone = confirmed(FakeWorker(seconds, noise=jitter, fails=fails), 12, MASKED, ALONE).candidates  # type: ignore[arg-type]
     assert alone.verdict.word == "faster" and alone.exportable and not alone.withheld
+
+
+@pytest.mark.parametrize(
+    ("times", "pairs"),
+    [
+        (3.0, 15),  # 180 s hold 15 groups of 12 s
+        (6.0, 8),  # the least number takes somewhat longer than that
+        (20.0, 4),  # half as long again, and no longer
+    ],
+)
+def test_a_machine_that_becomes_slow_ends_the_confirmation_with_the_budget(times: float, pairs: int) -> None:
+    worker = Slowing(FakeWorker(FAST, noise=jitter), 0, times)
+    found = drive(confirm(Meter(plan_of([MASKED])), (MASKED,), 40), worker)
+    assert found.groups == found.candidates[0].verdict.pairs
+    assert abs(found.groups - pairs) <= 1, found.groups
+    assert found.candidates[0].verdict.word == ("faster" if found.groups >= 8 else "undecided")

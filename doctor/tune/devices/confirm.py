@@ -62,12 +62,16 @@ def confirmed(
     groups: int,
     limit_seconds: float,
     reference: Mapping[str, Answer],
+    until_seconds: float,
 ) -> Generator[Step, UnitResult, Compared]:
-    """Run the groups and judge the device. The first failure of one of its processes ends it: nothing is claimed."""
+    """Run the groups and judge the device; a machine that becomes so slow that they do not fit any more cuts them. The
+    first failure of one of its processes ends it: nothing is claimed."""
     measured: list[dict[str, Booked]] = []
     failed = ""
     meter.live, meter.leader = len(sides.arms) - 1, sides.own.name
     for number in range(groups):
+        if meter.is_over(until_seconds, number, sides.least_groups):
+            break
         group: dict[str, Booked] = {}
         for arm in shuffled(meter.plan.seed, "devices", number, sides.arms):
             booked = yield from run(meter, arm, [rung.variant() for rung in rungs], limit_seconds, number)

@@ -172,7 +172,7 @@ def _confirmed(
     if not groups:
         needed = sides.least_groups * seconds - max(left, 0.0)
         return msgspec.structs.replace(known, ending="budget-too-small", needed_seconds=needed)
-    done = yield from confirmed(meter, sides, rungs, groups, limit_seconds, cpu.answers)
+    done = yield from confirmed(meter, sides, rungs, groups, limit_seconds, cpu.answers, until_seconds)
     return msgspec.structs.replace(known, compared=done)
 
 

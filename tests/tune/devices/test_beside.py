@@ -23,7 +23,7 @@ from doctor.tune.run import events
 from doctor.tune.trials import FAMILY_ALPHA, Trial
 from tests.tune.devices.fake import FakeDevices, Model
 from tests.tune.devices.test_course import CARD, CPU, VEGA, plan_of
-from tests.tune.fake import drive, threads
+from tests.tune.fake import Slowing, Worker, drive, threads
 
 GIB = 1 << 30
 FACTS = IgpuFacts("AMD Radeon(TM) Graphics", "windows", 2 * GIB, 7 * GIB, 14 * GIB, "both")
@@ -47,7 +47,7 @@ def fake(vega: Model, **more: Any) -> FakeDevices:
     return FakeDevices(models, noise=jitter, settings={"cpu: OMP_NUM_THREADS=4": 0.8}, grown=GROWN, **more)
 
 
-def run(plan: Plan, worker: FakeDevices) -> tuple[TuneResult, list[Measured]]:
+def run(plan: Plan, worker: Worker) -> tuple[TuneResult, list[Measured]]:
     measured, steps = [], []
     for event in events(plan, worker):
         if isinstance(event, TuneResult):
@@ -71,6 +71,18 @@ def test_the_device_is_compared_with_the_tuned_cpu_within_the_budget() -> None:
     assert result.devices.recommended == "privateuseone:0"
     assert result.spent_seconds <= 420.0 and result.units == len(worker.ran)
     assert result.plan.devices is not None and result.plan.budget_seconds == 420.0
+
+
+def test_a_machine_that_becomes_slow_ends_the_comparison_with_the_budget() -> None:
+    calm, _ = run(plan(), fake(Model(speed=1900.0)))
+    assert calm.devices is not None and calm.devices.compared is not None
+    begins = calm.units - 1 - 2 * calm.devices.compared.groups
+    slow, _ = run(plan(), Slowing(fake(Model(speed=1900.0)), begins, 3.0))
+    assert slow.devices is not None and slow.devices.compared is not None
+    compared = slow.devices.compared
+    assert 9 <= compared.groups < calm.devices.compared.groups, "the least that can prove anything"
+    assert compared.verdict.pairs == compared.groups and compared.verdict.word == "faster"
+    assert slow.spent_seconds <= 1.5 * 420.0
 
 
 def test_the_memory_of_the_integrated_gpu_is_filled_last() -> None:
