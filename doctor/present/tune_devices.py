@@ -303,6 +303,11 @@ def memory_sentences(memory: IgpuMemory) -> Iterator[str]:
         (memory.from_dedicated_bytes, phrase("{size} from what is carved out")),
         (memory.from_shared_bytes, phrase("{size} from what is shared")),
     ]
+    if memory.parts_are_estimate:
+        parts = [
+            (memory.from_dedicated_bytes, phrase("about {size} from what is carved out")),
+            (memory.from_shared_bytes, phrase("about {size} from what is shared")),
+        ]
     known = listed([say(words, size=bytes_text(size)) for size, words in parts if size])
     if known and memory.from_ram_bytes is not None:
         lost = bytes_text(memory.from_ram_bytes)

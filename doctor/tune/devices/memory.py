@@ -21,6 +21,8 @@ _MIB = 1 << 20
 _USUAL_SIZES = tuple(size << 20 for size in (512, 1024, 2048, 4096, 8192, 16384))
 #: Less than this that came from a part is noise: the desktop moves as much.
 _NOTICED_BYTES = 64 * _MIB
+#: And so is this share of the whole where the parts are not counted, but follow from the RAM that is left.
+_NOTICED_SHARE = 1 / 16
 #: A batch is never the only thing in memory.
 _ROOM = 1.10
 _PAGES_PER_GIB = GIB // 4096
@@ -61,6 +63,7 @@ class IgpuMemory(msgspec.Struct, frozen=True, omit_defaults=True):
     from_dedicated_bytes: int | None = None
     from_shared_bytes: int | None = None
     from_ram_bytes: int | None = None
+    parts_are_estimate: bool = False
     needed_bytes: int | None = None
     needed_for: str = ""
     needed_is_estimate: bool = False
@@ -115,18 +118,20 @@ def _seen(facts: IgpuFacts, grown: Sequence[Grown], ended: Ended, detail: str) -
     if first.free_bytes is not None and last.free_bytes is not None:
         ram = max(first.free_bytes - last.free_bytes, 0)
     dedicated, shared = last.dedicated_bytes, last.shared_bytes
-    if dedicated is None and shared is None and ram is not None:
+    estimate = dedicated is None and shared is None and ram is not None
+    if estimate:
         # Nobody counts the parts here: what did not come from the RAM was carved out of it before.
-        shared = _without_noise(min(ram, last.bytes), last.bytes)
+        shared = _without_noise(min(ram or 0, last.bytes), last.bytes)
         dedicated = last.bytes - shared
-    return IgpuMemory(facts, ended, detail, last.bytes, dedicated, shared, ram)
+    return IgpuMemory(facts, ended, detail, last.bytes, dedicated, shared, ram, estimate)
 
 
 def _without_noise(part: int, whole: int) -> int:
     """A part next to nothing is none, next to the whole all of it."""
-    if part < _NOTICED_BYTES:
+    noise = max(_NOTICED_BYTES, _NOTICED_SHARE * whole)
+    if part < noise:
         return 0
-    return whole if whole - part < _NOTICED_BYTES else part
+    return whole if whole - part < noise else part
 
 
 def _advised(found: IgpuMemory, needed: int) -> IgpuMemory:
@@ -147,9 +152,9 @@ def _advised(found: IgpuMemory, needed: int) -> IgpuMemory:
 
 
 def _pool(found: IgpuMemory) -> str | None:
-    """Where memory comes from, as it was seen; by the kernel's rules where nothing was seen."""
+    """Where memory comes from, as it was counted; by the system's rules where nobody counts."""
     dedicated, shared = found.from_dedicated_bytes, found.from_shared_bytes
-    if dedicated is None or shared is None:
+    if dedicated is None or shared is None or (found.parts_are_estimate and found.facts.pool is not None):
         return found.facts.pool
     gave = (dedicated >= _NOTICED_BYTES, shared >= _NOTICED_BYTES)
     seen = {(True, True): "both", (True, False): "carve-out", (False, True): "shared"}.get(gave)

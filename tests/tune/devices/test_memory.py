@@ -60,6 +60,8 @@ def test_on_windows_the_shared_part_makes_up_for_what_is_carved_out() -> None:
 def test_what_other_programs_moved_meanwhile_is_no_part(off: int, dedicated: int) -> None:
     found = advice(WINDOWS, grown(9 * GIB, None, None, ram=9 * GIB - off))
     assert (found.from_dedicated_bytes, found.from_shared_bytes) == (dedicated, 9 * GIB - dedicated)
+    assert found.parts_are_estimate and not advice(LINUX, grown(GIB, 0, GIB, ram=GIB)).parts_are_estimate
+    assert found.carve_out_bytes == 512 * MIB, "by the rules of the system: what nobody counts decides nothing"
 
 
 def test_a_batch_beyond_the_shared_part_raises_its_limit_and_not_the_carve_out() -> None:
