@@ -14,9 +14,10 @@ from doctor.machine.unknowns import is_partial
 #: Torch wheels from here on were built against NumPy 2 (pytorch#131668: on Windows only from 2.4.1 on).
 _NUMPY2_SINCE = (2, 3)
 _NUMPY2_SINCE_ON_WINDOWS = (2, 4, 1)
-_NUMPY_COMPLAINT = re.compile(
-    r"failed to initialize numpy|_ARRAY_API not found|numpy is not available|compiled using NumPy 1\.x", re.IGNORECASE
-)
+_NUMPY_COMPLAINT = re.compile(r"_ARRAY_API not found|compiled using NumPy 1\.x", re.IGNORECASE)
+#: What torch also says where NumPy is not installed, or is broken in another way.
+_NUMPY_MISSED = re.compile(r"failed to initialize numpy|numpy is not available", re.IGNORECASE)
+_NO_NUMPY = re.compile(r"No module named '?numpy\b")
 #: `numpy>=1.23; python_version < "3.13"`, but not `numpy-stl`, nor `numpy; extra == "opt"`.
 _ASKS_FOR_NUMPY = re.compile(r"\s*numpy(?![\w.-]*[\w])(?!.*;.*\bextra\b)", re.IGNORECASE)
 _WHEEL_INDEX = re.compile(r"cpu|cu\d{2,4}|rocm\d(\.\d{1,2}){1,2}")
@@ -29,7 +30,7 @@ class PytorchFacts(Fact, frozen=True):
     READS: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "cpu_backend": ("intent.backend", "torch.build", "torch.is_available"),
         "numpy_too_new": ("packages.numpy.version", "torch.version", "os.kind"),
-        "numpy_complaint": ("torch.import_error", "exercises"),
+        "numpy_complaint": ("torch.import_error", "exercises", "packages", "torch.version"),
         "numpy_unused": ("packages",),
         "bf16_time_ratio": ("measurements.dtype.float32_seconds", "measurements.dtype.bfloat16_seconds"),
         "reinstall_index_url": ("torch.version", "packages.torch.installer"),
@@ -93,7 +94,20 @@ def _numpy_too_new(machine: Machine) -> bool | None:
 
 def _numpy_complaint(machine: Machine) -> bool:
     said = [machine.torch.import_error if machine.torch else None, *(row.detail for row in machine.exercises or ())]
-    return any(_NUMPY_COMPLAINT.search(text) for text in said if text)
+    heard = [text for text in said if text and not _NO_NUMPY.search(text)]
+    if any(_NUMPY_COMPLAINT.search(text) for text in heard):
+        return True
+    return _numpy1_wheel_beside_numpy2_is_possible(machine) and any(_NUMPY_MISSED.search(text) for text in heard)
+
+
+def _numpy1_wheel_beside_numpy2_is_possible(machine: Machine) -> bool:
+    packages = machine.packages or {}
+    if "numpy" not in packages and machine.packages is not None and not is_partial(machine, "packages"):
+        return False
+    if "numpy" in packages and release_below(packages["numpy"].version, (2,)):
+        return False
+    version = machine.torch.version if machine.torch else None
+    return release_below(version, _NUMPY2_SINCE_ON_WINDOWS) is not False
 
 
 def _numpy_unused(packages: Mapping[str, Package]) -> bool:

@@ -97,6 +97,35 @@ def test_what_torch_says_of_it(said: str) -> None:
     assert not pytorch_facts(Machine(exercises=(Exercise(detail="No module named 'numpy'"),))).numpy_complaint
 
 
+@pytest.mark.parametrize(
+    ("packages", "torch", "complaint"),
+    [
+        (None, None, True),
+        ({"numpy": "2.1.3"}, "2.2.2", True),
+        ({"numpy": "1.26.4"}, "2.2.2", False),
+        ({}, "2.2.2", False),
+        ({"numpy": "2.1.3"}, "2.4.1", False),
+        ({}, "2.13.0+cpu", False),
+    ],
+)
+def test_what_torch_says_without_any_numpy_as_well(
+    packages: dict[str, str] | None, torch: str | None, complaint: bool
+) -> None:
+    machine = Machine(
+        torch=Torch(version=torch),
+        packages=None if packages is None else {name: Package(version=each) for name, each in packages.items()},
+        exercises=(Exercise(name="numpy-bridge", outcome="exception", detail="RuntimeError: Numpy is not available"),),
+    )
+    assert pytorch_facts(machine).numpy_complaint is complaint
+
+
+def test_a_torch_without_numpy_beside_it_is_no_mismatch() -> None:
+    said = "Failed to initialize NumPy: No module named 'numpy' (Triggered internally at …)"
+    rows = (Exercise(name="import-torch", outcome="ok", detail=said),)
+    for packages in (None, {"torch": Package(version="2.2.2")}):
+        assert not pytorch_facts(Machine(exercises=rows, packages=packages)).numpy_complaint
+
+
 def test_numpy_is_unused_only_where_that_is_certain() -> None:
     def unused(**requires: tuple[str, ...] | None) -> bool:
         packages = {name: Package(requires=lines) for name, lines in requires.items()}
