@@ -4,7 +4,7 @@ Makes `.venv` beside this checkout, installs amd-doctor into it (no torch) and r
 that runs this script as the target unless told otherwise. All arguments are passed on. Standard library only.
 
 `start.py tune …` needs a target that has torch. Where none has, torch is installed into `.venv`; not for `tune -- CMD`,
-which measures a command of yours.
+which measures a command of yours. `start.py report --format html` installs what draws the page.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ _INDEX_PATIENCE_SECONDS = 2
 def main(arguments: list[str]) -> int:
     venv.make_venv()
     venv.install_once("base", ("install", "--editable", str(venv.ROOT)), what="amd-doctor", covered_by="dev")
+    if _wants_page(arguments):
+        with_html = ("install", "--editable", f"{venv.ROOT}[html]")
+        venv.install_once("html", with_html, what="what draws the page", covered_by="dev")
     caller = sys.executable
     if _needs_torch(arguments):
         caller = _python_with_torch(yes="--yes" in arguments)
@@ -48,6 +51,14 @@ def main(arguments: list[str]) -> int:
         return subprocess.run(command, env=environment, check=False).returncode
     except KeyboardInterrupt:
         return 130
+
+
+def _wants_page(arguments: list[str]) -> bool:
+    """Whether a report is to be drawn as HTML: told by its form, by the file's ending, or since it is to be opened."""
+    if arguments[:1] != ["report"]:
+        return False
+    values = [argument.partition("=")[2] or argument for argument in arguments]
+    return "--open" in arguments or any(value == "html" or value.endswith((".html", ".htm")) for value in values)
 
 
 def _needs_torch(arguments: list[str]) -> bool:

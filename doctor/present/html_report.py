@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _TEMPLATES = Path(__file__).with_name("html")
-INSTALL = "pip install 'amd-doctor[html]'"
+_PACKAGES = "jinja2 pygal"
 
 
 class ExtraMissing(Exception):
@@ -107,7 +108,8 @@ def _environment() -> Environment:
 
 
 def _sentence(name: str) -> str:
-    return f"The HTML report needs {name}, which is not installed: {INSTALL} brings it."
+    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
+    return f"The HTML report needs {name}, which is not installed: {python} -m pip install {_PACKAGES}"
 
 
 def _final(value: object) -> object:

@@ -98,6 +98,25 @@ def test_what_is_installed_is_not_installed_again(scripts: SimpleNamespace, tmp_
     assert scripts.pip == [("install", "dev"), ("install", "base")]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ("report --format html", True),
+        ("report --format=html", True),
+        ("report --open", True),
+        ("report -o page.html", True),
+        ("report --output=page.htm", True),
+        ("report --format markdown -o report.md", False),
+        ("check --json", False),
+        ("tune -- python train.html", False),
+    ],
+)
+def test_what_draws_a_page_is_installed_for_a_page(
+    scripts: SimpleNamespace, arguments: str, wanted: bool
+) -> None:
+    assert scripts.start._wants_page(arguments.split()) is wanted
+
+
 class _Index(http.server.BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self.send_response(200)
