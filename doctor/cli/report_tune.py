@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from doctor.tune.result import SavedResult
 
 #: What must be the same for a result to be about a machine; Python and the driver may have changed since.
-_SAME = ("hardware", "cpu", "torch")
+_SAME = ("hardware", "cpu")
 
 #: Values that are our own words, or numbers as a string.
 _OWN_WORDS = frozenset({"schema", "name", "arm", "workload", "torch", "cpus", "fate", "word", "outcome", "stage"})
@@ -59,8 +59,13 @@ def _without_processes(value: Any) -> Any:
 
 
 def is_of(saved: SavedResult, machine: Machine) -> bool:
-    """Was it measured on this hardware, with this PyTorch? The machine is a completed one."""
-    from doctor.tune.subject import subject_of
+    """Was it measured on this hardware, with this PyTorch? The machine is a completed one.
+
+    Where the Python that was looked at has no PyTorch, that of another Python may have been measured: `start.py`
+    installs one for `tune` alone.
+    """
+    from doctor.tune.subject import NO_TORCH, subject_of
 
     now, then = subject_of(machine), saved.result.plan.subject
-    return all(then.get(key) == now[key] for key in _SAME)
+    with_this_torch = now["torch"] in (NO_TORCH, then.get("torch"))
+    return with_this_torch and all(then.get(key) == now[key] for key in _SAME)

@@ -21,6 +21,7 @@ from doctor.present.text import plural
 from doctor.present.tune_advice import has_code, not_tried_titles, sentence, status_of
 from doctor.present.tune_devices import devices_sentences, memory_sentences
 from doctor.present.tune_devices_words import named
+from doctor.present.tune_elsewhere import measured_elsewhere
 from doctor.present.tune_ending import conclusion
 from doctor.present.tune_table import not_tried_words, titles_of
 from doctor.present.tune_words import (
@@ -105,14 +106,15 @@ def measured_view(machine: Machine, result: TuneResult, measured: Sequence[Measu
     plots = [scaling_plot(result, measured), *size_plots(result), dtype_plot(samples, advised)]
     plots.append(roofline_plot(machine, samples, result.roofline))
     processes = plural(result.units, "process", "processes")
+    about = say(
+        "Measured with {processes} in {time}, on {workloads}.",
+        processes=processes,
+        time=seconds_words(result.spent_seconds),
+        workloads=workloads_words(result.plan.workloads),
+    )
     return MeasuredView(
         sentences=conclusion(result),
-        about=say(
-            "Measured with {processes} in {time}, on {workloads}.",
-            processes=processes,
-            time=seconds_words(result.spent_seconds),
-            workloads=workloads_words(result.plan.workloads),
-        ),
+        about=" ".join(sentence for sentence in (about, measured_elsewhere(machine, result)) if sentence),
         claims=tuple(_claims(result)),
         repeats=_repeats(result),
         disturbed=result.disturbances,

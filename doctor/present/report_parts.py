@@ -76,10 +76,14 @@ def tune_lines_of(reported: Reported, cuts: Cuts) -> list[str]:
     """What was tried and what was proven, as `tune` shows it."""
     if reported.tune is None:
         return []
+    from doctor.present.tune_elsewhere import measured_elsewhere
     from doctor.present.tune_ending import Around
     from doctor.present.tune_screen import tune_lines
 
-    return plain(tune_lines(reported.tune.result, _LOOK, Around(), verbose=not cuts.tune_table), _LOOK).splitlines()
+    result = reported.tune.result
+    lines = plain(tune_lines(result, _LOOK, Around(), verbose=not cuts.tune_table), _LOOK).splitlines()
+    elsewhere = measured_elsewhere(reported.checked.machine, result)
+    return [elsewhere, "", *lines] if elsewhere else lines
 
 
 def crashed_lines(reported: Reported) -> list[str]:

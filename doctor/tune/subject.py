@@ -11,6 +11,9 @@ from doctor.machine.model import Cpu, Limits, Machine
 _GIB = 1 << 30
 _UNKNOWN = "unknown"
 
+#: The value of "torch" where a Python has none.
+NO_TORCH = "none"
+
 
 def subject_of(machine: Machine, command: str | None = None) -> dict[str, str]:
     """Keys: cpu, cpus, torch, python, driver, hardware, and command where there is one. Never a name of a person or
@@ -22,7 +25,7 @@ def subject_of(machine: Machine, command: str | None = None) -> dict[str, str]:
     subject = {
         "cpu": cpu.name or _UNKNOWN,
         "cpus": format_cpulist(allowed) if allowed else _UNKNOWN if limit is None else f"{limit} CPUs",
-        "torch": "none" if installed is False else (torch.version if torch else None) or _UNKNOWN,
+        "torch": NO_TORCH if installed is False else (torch.version if torch else None) or _UNKNOWN,
         "python": (python.version if python else None) or _UNKNOWN,
         "driver": _drivers(machine),
         "hardware": hardware_digest(machine),

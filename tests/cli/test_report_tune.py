@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import venv
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from doctor.derive.facts import complete
 from doctor.machine.document import read_document
 from doctor.tune.result import TuneResult
 from doctor.tune.subject import subject_of
+from tests.browser.machines import checked
 from tests.canaries import LINE, leaks
 from tests.cli.running import Doctor
 from tests.present.tune_results import cases
@@ -51,6 +54,19 @@ def test_that_of_another_machine_or_torch_is_not(doctor: Doctor, tmp_path: Path)
         assert "tune measured" not in doctor("report", "--no-exercise", env=env).stdout
 
 
+def test_one_that_another_python_measured_is_where_this_one_has_no_pytorch(doctor: Doctor, tmp_path: Path) -> None:
+    """As after `start.py tune`, which installs PyTorch for itself alone."""
+    venv.EnvBuilder(with_pip=False, symlinks=sys.platform != "win32").create(tmp_path / "bare")
+    bare = tmp_path / "bare" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    subject = {**subject_here(doctor), "torch": "2.13.0+cpu"}
+    env = kept(tmp_path, cases()["faster"], subject)
+    text = doctor("report", "--no-exercise", "--python", bare, env=env).stdout
+    assert "What amd-doctor tune measured here" in text
+    assert "Measured with torch 2.13.0+cpu of another Python: this one has none." in text
+    page = doctor("report", "--no-exercise", "--python", bare, "--format", "html", env=env).stdout
+    assert "Measured with torch 2.13.0+cpu of another Python: this one has none." in page
+
+
 def test_a_result_of_here_says_nothing_of_a_saved_machine(doctor: Doctor, tmp_path: Path) -> None:
     env = kept(tmp_path, cases()["faster"], subject_here(doctor))
     saved = tmp_path / "machine.json"
@@ -65,7 +81,7 @@ def test_every_ending_can_be_reported(name: str, tmp_path: Path, monkeypatch: py
 
     env = kept(tmp_path, cases()[name], {})
     monkeypatch.setenv("XDG_STATE_HOME", env["XDG_STATE_HOME"])
-    reported = Reported(checked=None, today="2026-11-30", tune=kept_tune_result())  # type: ignore[arg-type]
+    reported = Reported(checked=checked("laptop"), today="2026-11-30", tune=kept_tune_result())
     lines, short = (tune_lines_of(reported, cuts) for cuts in (Cuts(), Cuts(tune_table=True)))
     assert lines[-1].startswith("amd-doctor: ") and len(short) <= len(lines)
 
