@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from datetime import date
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from doctor.present.text import clean
+from doctor.present.text import clean, typed_path
 
 if TYPE_CHECKING:
     from doctor.envfile.content import EnvContent
@@ -116,7 +115,7 @@ def env_written(target: EnvTarget, result: TuneResult, machine: Machine, command
     return EnvWritten(
         target.named,
         use=_use(target, form) if content.variables else "",
-        run=f"amd-doctor run --env {_typed(target.named)} -- {command}",
+        run=f"amd-doctor run --env {typed_path(target.named)} -- {command}",
         empty=not content.lines,
         notes=tuple(f"{name} is set again further down in {target.named}: that wins" for name in done.overridden),
     )
@@ -136,13 +135,8 @@ def _use(target: EnvTarget, form: Format) -> str:
     shells = _SHELLS_OF.get(target.format)
     if shells is not None and own_shell() not in shells:
         return ""
-    name = _typed(target.named)
+    name = typed_path(target.named)
     return form.use.replace("./FILE", name if name.startswith(("/", "~", ".")) else f"./{name}").replace("FILE", name)
-
-
-def _typed(name: str) -> str:
-    """A path as one types it. A `~` that the shell replaced is not put back."""
-    return shlex.quote(name) if sys.platform != "win32" else f'"{name}"' if " " in name else name
 
 
 def own_shell() -> str:

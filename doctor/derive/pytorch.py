@@ -30,7 +30,7 @@ class PytorchFacts(Fact, frozen=True):
     READS: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "cpu_backend": ("intent.backend", "torch.build", "torch.is_available"),
         "numpy_too_new": ("packages.numpy.version", "torch.version", "os.kind"),
-        "numpy_complaint": ("torch.import_error", "exercises", "packages", "torch.version"),
+        "numpy_complaint": ("torch.import_error", "exercises", "packages.numpy.version", "torch.version", "os.kind"),
         "numpy_unused": ("packages",),
         "bf16_time_ratio": ("measurements.dtype.float32_seconds", "measurements.dtype.bfloat16_seconds"),
         "reinstall_index_url": ("torch.version", "packages.torch.installer"),
@@ -97,17 +97,7 @@ def _numpy_complaint(machine: Machine) -> bool:
     heard = [text for text in said if text and not _NO_NUMPY.search(text)]
     if any(_NUMPY_COMPLAINT.search(text) for text in heard):
         return True
-    return _numpy1_wheel_beside_numpy2_is_possible(machine) and any(_NUMPY_MISSED.search(text) for text in heard)
-
-
-def _numpy1_wheel_beside_numpy2_is_possible(machine: Machine) -> bool:
-    packages = machine.packages or {}
-    if "numpy" not in packages and machine.packages is not None and not is_partial(machine, "packages"):
-        return False
-    if "numpy" in packages and release_below(packages["numpy"].version, (2,)):
-        return False
-    version = machine.torch.version if machine.torch else None
-    return release_below(version, _NUMPY2_SINCE_ON_WINDOWS) is not False
+    return _numpy_too_new(machine) is not False and any(_NUMPY_MISSED.search(text) for text in heard)
 
 
 def _numpy_unused(packages: Mapping[str, Package]) -> bool:

@@ -27,7 +27,7 @@ from doctor.present.html_svg import NARROW, WIDE, colour_of, svg_of
 from doctor.present.html_topology import topology_picture
 from doctor.present.language import language, say
 from doctor.present.summary import last_line
-from doctor.present.text import clean, listed
+from doctor.present.text import clean, listed, typed_path
 from doctor.tune.result import TuneResult
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def _environment() -> Environment:
 
 
 def _sentence(name: str) -> str:
-    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
-    return f"The HTML report needs {name}, which is not installed: {python} -m pip install {_PACKAGES}"
+    install = f"{typed_path(sys.executable)} -m pip install {_PACKAGES}"
+    return f"The HTML report needs {name}, which is not installed: {install}"
 
 
 def _final(value: object) -> object:

@@ -3,6 +3,8 @@ wide letters."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,6 +21,11 @@ def clean(text: str) -> str:
         return text
     spaced = "".join(" " if char in "\t\n\r\v\f\u2028\u2029\x85" else char for char in text)
     return "".join(char for char in spaced if unicodedata.category(char) not in _DROPPED)
+
+
+def typed_path(path: str) -> str:
+    """A path of this machine as one types it. A `~` that the shell replaced is not put back."""
+    return shlex.quote(path) if sys.platform != "win32" else f'"{path}"' if " " in path else path
 
 
 def columns(text: str) -> int:

@@ -299,16 +299,11 @@ def memory_sentences(memory: IgpuMemory) -> Iterator[str]:
     end = say(ends[memory.ended])
     end = say("{what} ({reason})", what=end, reason=told(_detail(memory))) if _detail(memory) else end
     yield say("Filled with {size}, {end}.", size=bytes_text(memory.held_bytes), end=end)
-    parts = [
-        (memory.from_dedicated_bytes, phrase("{size} from what is carved out")),
-        (memory.from_shared_bytes, phrase("{size} from what is shared")),
-    ]
+    wordings = (phrase("{size} from what is carved out"), phrase("{size} from what is shared"))
     if memory.parts_are_estimate:
-        parts = [
-            (memory.from_dedicated_bytes, phrase("about {size} from what is carved out")),
-            (memory.from_shared_bytes, phrase("about {size} from what is shared")),
-        ]
-    known = listed([say(words, size=bytes_text(size)) for size, words in parts if size])
+        wordings = (phrase("about {size} from what is carved out"), phrase("about {size} from what is shared"))
+    parts = zip(wordings, (memory.from_dedicated_bytes, memory.from_shared_bytes), strict=True)
+    known = listed([say(words, size=bytes_text(size)) for words, size in parts if size])
     if known and memory.from_ram_bytes is not None:
         lost = bytes_text(memory.from_ram_bytes)
         yield say("Of that came {parts}; the RAM lost {size} meanwhile.", parts=known, size=lost)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -12,6 +12,7 @@ from doctor.measure.units import Answer, Outcome, Readings, Setting, Timing, Uni
 from doctor.tune.arms import Arm
 from doctor.tune.meter import Step
 from doctor.tune.plan import Plan
+from doctor.tune.run import Experiment
 
 T = TypeVar("T")
 
@@ -126,21 +127,17 @@ class Slowing:
     """A worker on a machine that becomes slow: from the unit of that number on, each takes `times` as long in all. What
     is compared stays as it is."""
 
-    worker: Any
+    worker: Experiment
     number: int
     times: float
 
     def measure(self, unit: Unit) -> UnitResult:
-        result: UnitResult = self.worker.measure(unit)
+        result = self.worker.measure(unit)
         slow = self.times if unit.number >= self.number else 1.0
         return msgspec.structs.replace(result, wall_seconds=result.wall_seconds * slow)
 
 
-class Worker(Protocol):
-    def measure(self, unit: Unit) -> UnitResult: ...
-
-
-def drive(steps: Generator[Step, UnitResult, T], worker: Worker) -> T:
+def drive(steps: Generator[Step, UnitResult, T], worker: Experiment) -> T:
     """Send every step's result until the generator returns."""
     try:
         step = next(steps)

@@ -118,10 +118,10 @@ def _seen(facts: IgpuFacts, grown: Sequence[Grown], ended: Ended, detail: str) -
     if first.free_bytes is not None and last.free_bytes is not None:
         ram = max(first.free_bytes - last.free_bytes, 0)
     dedicated, shared = last.dedicated_bytes, last.shared_bytes
-    estimate = dedicated is None and shared is None and ram is not None
-    if estimate:
+    estimate = False
+    if dedicated is None and shared is None and ram is not None:
         # Nobody counts the parts here: what did not come from the RAM was carved out of it before.
-        shared = _without_noise(min(ram or 0, last.bytes), last.bytes)
+        shared, estimate = _without_noise(min(ram, last.bytes), last.bytes), True
         dedicated = last.bytes - shared
     return IgpuMemory(facts, ended, detail, last.bytes, dedicated, shared, ram, estimate)
 

@@ -19,11 +19,11 @@ from doctor.tune.log import first_line, next_line, read_log
 from doctor.tune.meter import Meter, Step
 from doctor.tune.plan import Plan
 from doctor.tune.result import TuneResult
-from doctor.tune.run import events
+from doctor.tune.run import Experiment, events
 from doctor.tune.trials import FAMILY_ALPHA, Trial
 from tests.tune.devices.fake import FakeDevices, Model
 from tests.tune.devices.test_course import CARD, CPU, VEGA, plan_of
-from tests.tune.fake import Slowing, Worker, drive, threads
+from tests.tune.fake import Slowing, drive, threads
 
 GIB = 1 << 30
 FACTS = IgpuFacts("AMD Radeon(TM) Graphics", "windows", 2 * GIB, 7 * GIB, 14 * GIB, "both")
@@ -47,7 +47,7 @@ def fake(vega: Model, **more: Any) -> FakeDevices:
     return FakeDevices(models, noise=jitter, settings={"cpu: OMP_NUM_THREADS=4": 0.8}, grown=GROWN, **more)
 
 
-def run(plan: Plan, worker: Worker) -> tuple[TuneResult, list[Measured]]:
+def run(plan: Plan, worker: Experiment) -> tuple[TuneResult, list[Measured]]:
     measured, steps = [], []
     for event in events(plan, worker):
         if isinstance(event, TuneResult):
